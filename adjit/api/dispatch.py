@@ -15,7 +15,7 @@ import inspect
 import os
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
@@ -49,7 +49,7 @@ from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, c
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.callables import noting_reads, python_function
-from adjit.transform.source.derivative import Derivative, Structured, root, shown
+from adjit.transform.source.derivative import Derivative, root, shown
 from adjit.transform.source.structures import ARRAYS, has_held, has_records, is_structure
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class Specialising:
     is_of_host = True  # whether Python calls it; else kernels do
     overloads: Any  # what was made for the types of the arguments of the calls so far
     _cache: Any = None
-    _has_constants = False  # whether integers among the arguments are known while compiling
-    _has_extents = False  # whether the extents of arrays are, too
+    has_constants = False  # whether integers among the arguments are known while compiling
+    has_extents = False  # whether the extents of arrays are, too
 
     @functools.cached_property
     def stretching(self) -> Any:
@@ -160,68 +160,77 @@ class Specialising:
 
     def _takes_constants(self, fault: Unsupported, arguments: Sequence[Any]) -> bool:
         """Whether what was refused may be taken if the integers among the arguments are known while compiling."""
-        may_be = fault.wants_constant and not self._has_constants and any(map(is_integer, arguments))
-        self._has_constants |= may_be
+        may_be = fault.wants_constant and not self.has_constants and any(map(is_integer, arguments))
+        self.has_constants |= may_be
         return may_be
 
     def _is_laid_out(self, arguments: Sequence[Any]) -> bool:
         """Whether some are structures, or integers that are constants."""
-        return any(is_laid_out(argument, self._has_constants, self._has_extents) for argument in arguments)
+        return any(is_laid_out(argument, self.has_constants, self.has_extents) for argument in arguments)
 
     def _structured(self, arguments: Sequence[Any]) -> Any:
         """A call of which some arguments are lists, dictionaries or objects, or integers or arrays of extents that are
         constants."""
+        return self.retried(arguments, functools.partial(self._apart, arguments))
+
+    def retried(self, arguments: Sequence[Any], run: Callable[[], Any]) -> Any:
+        """What `run` gives; where it is refused as something has to be known while compiling, again with the integers
+        among the arguments known, and then with the extents of arrays. It raises what it did first, if that is no help,
+        or what is refused where that is known."""
         try:
-            return self._apart(arguments)
+            return run()
         except Unsupported as fault:
-            if not self._takes_extents(fault, arguments):
-                raise
-            return self._with_extents(fault, arguments)
+            return self._again(fault, arguments, run)
+
+    def _again(self, fault: Unsupported, arguments: Sequence[Any], run: Callable[[], Any]) -> Any:
+        if self._takes_constants(fault, arguments):
+            return self.retried(arguments, run)
+        if not self._takes_extents(fault, arguments):
+            raise fault
+        self.has_extents = True
+        try:
+            return run()
+        except Unsupported as other:
+            self.has_extents = False
+            raise fault if other.wants_constant else other from None
 
     def _takes_extents(self, fault: Unsupported, arguments: Sequence[Any]) -> bool:
         """Whether what was refused may be taken if the extents of arrays are known while compiling."""
-        may_be = fault.wants_constant and not self._has_extents and self.derivative.kind in GRADIENTS
-        is_own = not isinstance(self.derivative.function, Structured)
-        return may_be and is_own and any(map(has_extents, arguments))
-
-    def _with_extents(self, fault: Unsupported, arguments: Sequence[Any]) -> Any:
-        """A call with them; raises `fault` if that does not help."""
-        self._has_extents = True
-        try:
-            return self._apart(arguments)
-        except Unsupported:
-            self._has_extents = False
-            raise fault from None
+        may_be = fault.wants_constant and not self.has_extents and derivatives.is_of_arguments(self.derivative)
+        return may_be and any(map(has_extents, arguments))
 
     def _apart(self, arguments: Sequence[Any]) -> Any:
         result = self._as_planned(arguments)
         if result is not OTHER:
             return result
         names = list(self.__signature__.parameters)
-        found = laid_out(self.derivative, names, arguments, self._has_constants, self._has_extents)
+        found = laid_out(self.derivative, names, arguments, self.has_constants, self.has_extents)
         assert found is not None
         layouts, given = found
         asked = [layout for p in self.derivative.wrt or () if (layout := layouts[p]) is not None]
         is_fixed = any(layout.kind == "static" or has_records(layout) for layout in asked)
-        if is_fixed or (asked and self.derivative.kind not in GRADIENTS):
+        is_gradient = self.derivative.kind in GRADIENTS
+        if is_fixed or (not is_gradient and any(layout.kind != "array" for layout in asked)):
             self._refuse(layouts, arguments)
         run, plans = self._of_layouts(layouts), self._plans
         result = run(*given)
         # of matrices that stand on places of their own a call asks each time
-        if not self._has_extents and all(layouts != other for other, _ in plans) and not any(map(has_held, layouts)):
+        if not self.has_extents and all(layouts != other for other, _ in plans) and not any(map(has_held, layouts)):
             made = self.derivative
             wrt = made.wrt or ()
             plan = planned(made.kind, made.single, made.has_aux, layouts, wrt, run)
             plans.insert(0, (layouts, plan))
             del plans[MOST_PLANS:]
-        return result_of(self.derivative, layouts, given, result) if asked else typed(self.derivative, given, result)
+        if asked and is_gradient:
+            return result_of(self.derivative, layouts, given, result)
+        return typed(self.derivative, given, result)
 
     def _refuse(self, layouts: Layouts, arguments: Sequence[Any]) -> None:
         """TypeMismatch of what no derivative is taken with respect to."""
         owner = shown(self.derivative)
         for position, name in enumerate(self.__signature__.parameters):
             layout = layouts[position]
-            if layout is None or position not in (self.derivative.wrt or ()):
+            if layout is None or layout.kind == "array" or position not in (self.derivative.wrt or ()):
                 continue
             if layout.kind == "records" or not has_records(layout):
                 check_value(owner, name, arguments[position])
@@ -484,11 +493,7 @@ class Derived(Specialising, SpecialisedDispatcher):
             return self._structured(derivatives.bound(self.derivative, args, kws))
         except Unsupported as fault:
             given = derivatives.bound(self.derivative, args, kws)
-            if self._takes_constants(fault, given):
-                return self._structured(given)
-            if self._takes_extents(fault, given):
-                return self._with_extents(fault, given)
-            raise
+            return self._again(fault, given, functools.partial(self._apart, given))
         except TypeError:
             # what numba raises of a call that does not fit does not name the function
             derivatives.check_call(shown(self.derivative), self.__signature__, len(args), kws)
@@ -600,11 +605,7 @@ class Interpreted(Specialising, Picklable):
         try:
             found = self.strict(*given)
         except Unsupported as fault:
-            if self._takes_constants(fault, given):
-                return self._structured(given)
-            if self._takes_extents(fault, given):
-                return self._with_extents(fault, given)
-            raise
+            return self._again(fault, given, functools.partial(self._apart, given))
         except Stretched:
             if self.derivative.stretches:
                 raise

@@ -42,7 +42,7 @@ from adjit.api.arguments import as_given, has_typed
 from adjit.api.bound import BoundDerived, bound
 from adjit.api.branches import by_branch, has_paths
 from adjit.api.calls import AlongVectors, Choosing
-from adjit.api.dispatch import derive, register
+from adjit.api.dispatch import Specialising, derive, register
 from adjit.api.in_kernels import check_kind
 from adjit.api.on_device import pull_on_device, push_on_device
 from adjit.api.options import Options, make_options
@@ -142,8 +142,18 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Any]:
     positions, given = range(len(arguments)), bind(spec, arguments)
     if chosen.target == "cuda":
         return pull_on_device(spec, chosen, given, len(arguments))
+    home = value_of(spec, chosen)
+    found: tuple[Any, Pullback] = home.retried(given, functools.partial(_pulled, spec, chosen, given, positions, home))
+    return found
+
+
+def _pulled(
+    spec: Any, chosen: Options, given: tuple[Any, ...], positions: Sequence[int], home: Specialising
+) -> tuple[Any, Pullback]:
+    """`vjp` with all arguments given; `home` knows what of them is part of what is compiled."""
     layouts: Layouts = ()
-    laid = laid_out(spec, list(derivatives.parameters(spec).parameters), given)
+    names = list(derivatives.parameters(spec).parameters)
+    laid = laid_out(spec, names, given, home.has_constants, home.has_extents)
     if laid is not None:
         layouts, given = laid
         spec = of_structures(spec, layouts)
@@ -172,8 +182,8 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Any]:
         return value, Pullback(
             spec, result, positions, active, joint, kept, layouts=layouts, patterns=patterns, kinds=kinds
         )
-    given = forward.argument_types(*kept)
-    reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), chosen)
+    kinds_given = forward.argument_types(*kept)
+    reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=kinds_given), chosen)
     if forward.derivative.stretches:
         reverse = reverse.stretching
     reverse.prepare(saved, snapshot(changed), zero(result))

@@ -67,7 +67,7 @@ def laid_out(
             ) from None
         if extents:
             layouts[k] = sized(layouts[k] or ARRAY, iter(leaves))
-        given.append(tuple(leaves))
+        given.append(argument if is_of_extents(argument) else tuple(leaves))
     return tuple(layouts), tuple(given)
 
 
@@ -96,13 +96,14 @@ Patterns = Mapping[int, Mapping[int, Any]]  # by argument and place, the indices
 
 def patterns_in(layouts: Layouts, given: Sequence[Any]) -> Patterns:
     """Copies of the indices of sparse matrices among the arguments, which their gradients have, too."""
-    found = {k: held(layout, given[k]) for k, layout in enumerate(layouts) if layout is not None}
+    built = {k: layout for k, layout in enumerate(layouts) if layout is not None and layout.kind != "array"}
+    found = {k: held(layout, given[k]) for k, layout in built.items()}
     return {k: {place: leaf.copy() for place, leaf in own.items()} for k, own in found.items() if own}
 
 
 def like(layout: Layout | None, leaves: Any, own: Mapping[int, Any]) -> Any:
     """The gradient with respect to an argument, put together as that is, of which it has `own`; 0 where none flows."""
-    if layout is None or leaves is None:
+    if layout is None or leaves is None or layout.kind == "array":
         return leaves
     return put_together(layout, iter([own.get(k, 0 if leaf is None else leaf) for k, leaf in enumerate(leaves)]))
 
@@ -136,8 +137,10 @@ def typed(derivative: Derivative, arguments: Sequence[Any], found: Any) -> Any:
 
 def taken(layout: Layout | None, given: Any, what: str, argument: Sequence[Any]) -> Any:
     """A tangent of an argument, which is put together like that, as the tuple of its leaves."""
-    if layout is None or given is None:
+    if layout is None or given is None or layout.kind == "array":
         return given
+    if layout.kind == "static":
+        return ()
     leaves: list[Any] = []
     try:
         found = taken_apart(given, leaves)

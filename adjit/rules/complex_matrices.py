@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 from adjit.rules.complex_numbers import complex_of, parts
+from adjit.rules.linear_algebra import check_independent
 from adjit.rules.registry import builtin
 
 tangent, of_complex = builtin.tangent, builtin.of_complex
@@ -223,6 +224,7 @@ def complex_spectrum(real, imag):
 @tangent(complex_spectrum)
 def complex_spectrum_dot(real, imag, real_dot, imag_dot, *, y):
     values, vectors = complex_of(y[0], y[1]), complex_of(y[2], y[3])
+    check_independent(vectors, np.finfo(real.dtype).eps)
     inner = np.linalg.solve(vectors, np.dot(complex_of(real_dot, imag_dot), vectors))
     moved = np.dot(vectors, over_gaps(inner, values))
     for j in range(values.size):

@@ -8,7 +8,7 @@ differentiable: inf or nan there; the values are.
 
 import numpy as np
 
-from adjit.rules.linear_algebra import pinv
+from adjit.rules.linear_algebra import check_independent, pinv
 from adjit.rules.of_real_numbers import real_eig, real_eigvals
 from adjit.rules.registry import builtin
 
@@ -74,6 +74,7 @@ def eigenvalues_dot(a, inner):
 def eig(a, a_dot, *, y):
     # the eigenvectors keep length 1
     values, vectors = y
+    check_independent(vectors, np.finfo(a.dtype).eps)
     values_dot, mixed = spectrum_dot(a, values, np.linalg.solve(vectors, np.dot(a_dot, vectors)))
     vectors_dot = np.dot(vectors, mixed)
     for j in range(a.shape[0]):
@@ -86,6 +87,7 @@ def eig(a, a_dot, *, y):
 @tangent(real_eigvals)
 def eigvals(a, a_dot, *, y):
     _, vectors = real_eig(a)
+    check_independent(vectors, np.finfo(a.dtype).eps)
     return eigenvalues_dot(a, np.linalg.solve(vectors, np.dot(a_dot, vectors)))
 
 

@@ -234,3 +234,16 @@ def singular_value_dot(x, is_largest, x_dot, y):
     if is_tall:
         return np.dot(np.dot(x_dot, vector), np.dot(x, vector)) / y
     return np.dot(np.dot(vector, x_dot), np.dot(vector, x)) / y
+
+
+def check_independent(vectors, eps):
+    """LinAlgError where two eigenvectors, of length 1, are one up to roundings: the matrix is defective there, and the
+    eigenvalues move by roots of its change."""
+    for i in range(vectors.shape[1]):
+        for j in range(i):
+            share = np.sum(np.conj(vectors[:, i]) * vectors[:, j])
+            rest = 0.0
+            for k in range(vectors.shape[0]):
+                rest += abs(vectors[k, j] - share * vectors[k, i]) ** 2
+            if rest <= (8.0 * eps) ** 2:
+                raise np.linalg.LinAlgError("np.linalg.eig of a defective matrix has no derivative: eigenvectors agree")

@@ -32,7 +32,7 @@ BUILTIN_MODULES = (
     "elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "factorisations",
     "of_draws.sampling", "of_draws.generators", "along_axes", "moments", "shapes", "joining", "calculus", "picking",
     "contractions", "stacks", "triangular", "complex_numbers", "complex_matrices", "fourier",
-    "of_polynomials.polynomials", "of_polynomials.objects",
+    "of_polynomials.polynomials", "of_polynomials.objects", "structured",
 )  # fmt: skip
 # The rules for functions of a library that takes its time to import, loaded once a program has imported it.
 OF_LIBRARIES = {
@@ -43,8 +43,9 @@ OF_LIBRARIES = {
     "scipy.spatial.distance": ("of_scipy.scipy_spatial",),
     "scipy.signal": ("of_scipy.scipy_signal",),
     "scipy.interpolate": ("of_scipy.scipy_interpolate",),
-    "scipy.optimize": ("of_scipy.scipy_optimize",),
-    "scipy.sparse": ("of_scipy.scipy_sparse",),
+    "scipy.optimize": tuple(f"of_scipy.scipy_{name}" for name in ("optimize", "roots", "systems", "minima")),
+    "scipy.sparse": ("of_scipy.scipy_sparse", "of_scipy.scipy_sparse_made"),
+    "scipy.ndimage": ("of_scipy.scipy_ndimage",),
     "scipy.sparse.linalg": ("of_scipy.scipy_sparse_solves",),
 }
 
@@ -211,6 +212,13 @@ class Table:
 def _python_function(callee: Any) -> Any:
     """The Python function that a numba dispatcher compiles, else None."""
     return getattr(callee, "py_func", None)
+
+
+@dataclass(frozen=True)
+class Maker:
+    """What makes a derivative in a rule, as `adjit.grad` and its like, by their names, do in the user's program."""
+
+    kind: str
 
 
 KNOWN: set[Callable[..., Any]] = set()

@@ -61,6 +61,26 @@ def of_structure(p):
     return p["b"] * first + sum(a * k for k, a in enumerate([tuple(others)][0]))
 
 
+def carried(x):
+    y, old = x[:2] * 1.0, (0.0, x[0], x[1])
+    t = 0.0
+    while y[0] > -1.0 and t < 0.5:
+        old = (t, *y)
+        y = y + 0.1 * np.array([y[1], -y[0] - x[2]])
+        t += 0.1
+    return old[0] * x[3] + old[1] * old[2] + np.hypot(*y)
+
+
+def of_each_row(x):
+    def area(a, b):
+        return 0.5 * a * b
+
+    m = np.outer(x, x)[:, :2]
+    for k in range(3):
+        m = np.sin(m) * x[k]
+    return sum(area(*row) for row in m)
+
+
 def drawn(x):
     noise = np.random.default_rng(3).standard_normal((2, x.size))
     return np.sum((noise * x) ** 2)
@@ -68,6 +88,7 @@ def drawn(x):
 
 PROGRAMS = [
     (blocks, X), (rest, X), (rows_as_tuples, M), (of_several_kinds, X), (items_that_change, X), (halves, X), (drawn, X),
+    (carried, X), (of_each_row, X),
 ]  # fmt: skip
 
 
@@ -85,6 +106,30 @@ def test_program(f, x) -> None:
     value, bar = adjit.value_and_grad(f, target="python")(x)
     assert value == pytest.approx(f(x), rel=1e-12)
     np.testing.assert_allclose(bar, differences(f, x), rtol=1e-7, atol=1e-8)
+
+
+def several(x, n):
+    whole = linalg.block_diag(*[np.eye(n) * v for v in x])
+    first, *others = x
+    return np.array([np.sum(whole @ whole), first * np.sum(np.array([*others]) ** 3)])
+
+
+def test_other_derivatives() -> None:
+    target, along = "python", np.array([0.5, -1.0, 0.25, 2.0])
+    rows = [2 * 2 * X, np.array([np.sum(X[1:] ** 3), *(3 * X[0] * X[1:] ** 2)])]
+    for made in (adjit.jacfwd, adjit.jacrev, adjit.jacobian):
+        np.testing.assert_allclose(made(several, target=target)(X, 2), rows, rtol=1e-12)
+    value, tangent = adjit.jvp(several, (X, 2), (along, 0), target=target)
+    np.testing.assert_allclose(value, several(X, 2), rtol=1e-12)
+    np.testing.assert_allclose(tangent, rows @ along, rtol=1e-12)
+    bars = adjit.vjp(several, X, 2, target=target)[1](np.array([1.0, -2.0]))
+    np.testing.assert_allclose(bars[0], rows[0] - 2 * rows[1], rtol=1e-12)
+    assert bars[1] is None
+    hessian = adjit.hessian(rest, target=target)(X)
+    np.testing.assert_allclose(adjit.hvp(rest, target=target)(X, along), hessian @ along, rtol=1e-12)
+    bars_of_rest = adjit.grad(rest, target=target)
+    expected = (bars_of_rest(X + 1e-5 * along) - bars_of_rest(X - 1e-5 * along)) / 2e-5
+    np.testing.assert_allclose(hessian @ along, expected, rtol=1e-7)
 
 
 def test_compiled_anew_for_each_shape() -> None:
@@ -120,4 +165,4 @@ def test_what_extents_do_not_help_is_refused_as_before() -> None:
 
 def test_what_recursion_gives_is_named_as_the_result() -> None:
     with pytest.raises(adjit.AdjitError, match="the type of the result depends on the path taken"):
-        adjit.vjp(halves, X, target="python")
+        adjit.vjp(lambda x: halves(x[x > 0.0]), X, target="python")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import integrate, interpolate, optimize, signal
+from scipy import integrate, interpolate, ndimage, optimize, signal
 from scipy.spatial import distance
 
 from tests.rules import rows as at
@@ -156,8 +156,15 @@ VALLEY = row(optimize.rosen, lambda x: optimize.rosen(x), vector(3), tags="doubl
 
 SAMPLES: list[Row] = [VALLEY, *SUMS, *DISTANCES, *FILTERS, *SPLINES]
 
-# What tests/programs/test_initial_values.py and test_quadrature.py are of, and what is refused.
+# What test_scipy_ndimage.py is of, test_initial_values.py, test_quadrature.py and test_roots.py of tests/programs, and
+# what is refused.
 WITHOUT_EXAMPLE = (
+    ndimage.correlate1d, ndimage.convolve1d, ndimage.correlate, ndimage.convolve, ndimage.gaussian_filter1d,
+    ndimage.gaussian_filter, ndimage.uniform_filter1d, ndimage.uniform_filter, ndimage.sobel, ndimage.prewitt,
+    ndimage.laplace,
+    optimize.brentq, optimize.brenth, optimize.bisect, optimize.ridder, optimize.toms748, optimize.newton,
+    optimize.root_scalar, optimize.fsolve, optimize.root, optimize.minimize_scalar, optimize.fminbound, optimize.brent,
+    optimize.minimize, optimize.least_squares, optimize.leastsq, optimize.curve_fit, optimize.linprog, optimize.nnls,
     integrate.solve_ivp, integrate.odeint, integrate.quad, integrate.dblquad,
     interpolate.UnivariateSpline, interpolate.make_interp_spline,
     interpolate.InterpolatedUnivariateSpline, interpolate.LSQUnivariateSpline, interpolate.splrep, interpolate.splev,

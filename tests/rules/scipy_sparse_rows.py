@@ -24,9 +24,12 @@ MATRICES: list[Row] = [
 
 WITHOUT_EXAMPLE: tuple[Any, ...] = (
     sp.issparse,
+    # what tests/rules/test_scipy_sparse_made.py is of
+    sp.diags, sp.diags_array, sp.spdiags, sp.eye, sp.eye_array, sp.identity, sp.kron, sp.kronsum, sp.hstack, sp.vstack,
+    sp.bmat, sp.block_array, sp.block_diag, sp.tril, sp.triu, sla.spsolve, sla.splu, sla.factorized,
+    sla.spsolve_triangular,
     # which are refused, with what to write
-    sp.diags, sp.block_diag, sp.kron, sp.hstack, sp.vstack, sp.bmat, sp.lil_matrix, sp.dia_matrix, sp.random, sp.rand,
-    sp.random_array, sla.spsolve, sla.splu, sla.spilu, sla.factorized, sla.spsolve_triangular, sla.inv, sla.cg,
-    sla.bicgstab, sla.gmres, sla.minres, sla.lsqr, sla.lsmr, sla.expm, sla.expm_multiply, sla.norm, sla.eigs,
-    sla.eigsh, sla.svds,
+    sp.lil_matrix, sp.lil_array, sp.dok_matrix, sp.dok_array, sp.dia_matrix, sp.dia_array, sp.random, sp.rand,
+    sp.random_array, sla.spilu, sla.inv, sla.cg, sla.bicgstab, sla.gmres, sla.minres, sla.lsqr, sla.lsmr, sla.expm,
+    sla.expm_multiply, sla.norm, sla.eigs, sla.eigsh, sla.svds,
 )  # fmt: skip

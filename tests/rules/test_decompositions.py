@@ -14,6 +14,7 @@ import pytest
 from numba import njit
 from numba.core.errors import NumbaPerformanceWarning
 
+import adjit
 from adjit.rules import linear_algebra
 from adjit.rules.registry import lookup
 from tests.rules.table import ARRAYS, Row
@@ -225,3 +226,16 @@ def test_no_derivative_of_qr_where_columns_depend(dtype: Any) -> None:
     for dependent in (a[:, [0, 1, 1]], a[[0, 1, 1, 0]], np.zeros_like(a)):
         with pytest.raises(np.linalg.LinAlgError, match="columns depend on each other"):
             tangent(dependent, a, y=np.linalg.qr(dependent))
+
+
+@pytest.mark.parametrize("entries", [(1.0, 1.0, 0.0, 1.0), (0.0, 1.0, 0.0, 0.0)])
+@pytest.mark.parametrize("of_complex", [False, True])
+def test_defective_matrices_have_no_derivative_of_eigenvalues(entries, of_complex) -> None:
+    a = np.array(entries).reshape(2, 2)
+
+    def squares(a):
+        values = np.linalg.eigvals(a.astype(complex)) if of_complex else np.linalg.eigvals(a)
+        return np.sum(np.abs(values) ** 2)
+
+    with pytest.raises(np.linalg.LinAlgError, match="of a defective matrix has no derivative"):
+        adjit.grad(squares, target="python")(a)

@@ -124,3 +124,18 @@ def test_the_distribution_counts_for_the_cache(tmp_path, monkeypatch, recwarn):
     family = stats.logistic
     assert adjit.grad(f, cache=True)(0.5) == pytest.approx(-np.tanh(0.25))
     assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    "density",
+    [
+        lambda p: stats.gamma.pdf(0.0, p[0]),
+        lambda p: np.sum(stats.beta.pdf(np.array([0.0, 0.5, 1.0]), p[0], p[1])) - stats.beta.pdf(0.5, p[0], p[1]),
+        lambda p: stats.weibull_min.pdf(0.0, p[0], scale=p[1]) + stats.chi2.pdf(0.0, 2 * p[0]),
+        lambda p: stats.lognorm.pdf(0.0, p[0]) + stats.expon.pdf(-1.0, scale=p[1]),
+    ],
+)
+def test_densities_are_flat_where_they_vanish(density) -> None:
+    value, bar = adjit.value_and_grad(density, target="python")(np.array([2.5, 1.5]))
+    assert value == 0.0
+    np.testing.assert_array_equal(bar, 0.0)

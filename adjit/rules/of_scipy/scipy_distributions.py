@@ -14,7 +14,7 @@ import scipy.special as sc
 import scipy.stats as stats
 
 from adjit.rules.of_scipy.scipy_special import log_quotient_slope
-from adjit.rules.of_scipy.scipy_stats import HALF_LOG_TWO_PI, LOG_PI, LOG_TWO, positive
+from adjit.rules.of_scipy.scipy_stats import HALF_LOG_TWO_PI, LOG_PI, LOG_TWO, density, positive
 from adjit.rules.registry import builtin
 
 decomposition, partials = builtin.decomposition, builtin.partials
@@ -65,7 +65,7 @@ def log_density(names, ok, low, high, is_open, own):
 
 def exponential_of(logarithm):
     def value(x, *given, **named):
-        return np.exp(logarithm(x, *given, **named))
+        return density(logarithm(x, *given, **named))
 
     return value
 

@@ -49,14 +49,37 @@ def scattered(data, indices, indptr, x, size):
     return out
 
 
+def multiplied(data, indices, indptr, other_data, other_indices, other_indptr):
+    """The elements of a product of two that are compressed along one axis, with their places; some are there often."""
+    count = 0
+    for k in range(indptr[indptr.size - 1]):
+        count += other_indptr[indices[k] + 1] - other_indptr[indices[k]]
+    found = np.zeros(count, common_dtype((data, other_data)))
+    major, minor, at = np.empty(count, np.int64), np.empty(count, np.int64), 0
+    for i in range(indptr.size - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            for j in range(other_indptr[indices[k]], other_indptr[indices[k] + 1]):
+                found[at] = data[k] * other_data[j]
+                major[at], minor[at] = i, other_indices[j]
+                at += 1
+    return found, major, minor
+
+
+def runs_of(indptr):
+    """Of each element, the run that it is in."""
+    found = np.empty(indptr[indptr.size - 1], np.int64)
+    for i in range(indptr.size - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            found[k] = i
+    return found
+
+
 def is_sparse(thing):
-    return isinstance(thing, (sp.csr_matrix, sp.csc_matrix, sp.csr_array, sp.csc_array))
+    return isinstance(thing, (sp.spmatrix, sp.sparray))
 
 
 def as_factor(x, size):
     """What a matrix is multiplied with, of as many rows as that has columns."""
-    if is_sparse(x):
-        raise NotImplementedError("a product of sparse matrices: write A @ (B @ x), or take .toarray() of one")
     x = np.asarray(x)
     if x.ndim != 1 and x.ndim != 2:
         raise NotImplementedError("a sparse matrix times an array that is no vector and no matrix")
@@ -109,6 +132,26 @@ def summed_by_place(data, major, minor, size):
 
 
 @dataclass(frozen=True, eq=False)
+class Summed:
+    """Sums along an axis, which are np.matrix in SciPy: taken as an array, or as its elements."""
+
+    A: Any
+
+    KNOWN: ClassVar[tuple[str, ...]] = ("A", "A1", "np.asarray", "np.array", "shape")
+
+    @property
+    def A1(self):
+        return self.A.ravel()
+
+    @property
+    def shape(self):
+        return self.A.shape
+
+    def __array__(self):
+        return self.A
+
+
+@dataclass(frozen=True, eq=False)
 class Compressed:
     """What matrices of both kinds have in common. `is_matrix`: `*` is the matrix product, and sums are np.matrix.
 
@@ -123,11 +166,12 @@ class Compressed:
     is_matrix: ClassVar[bool] = False
     ndim: ClassVar[int] = 2
     KNOWN: ClassVar[tuple[str, ...]] = (
-        "@", "T", "copy", "data", "diagonal", "dot", "indices", "indptr", "mean", "multiply", "nnz", "shape", "sum",
-        "toarray", "tocsc", "tocsr", "trace",
+        "+", "-", "@", "T", "copy", "data", "diagonal", "dot", "indices", "indptr", "mean", "multiply", "nnz", "power",
+        "shape", "sum", "toarray", "tocoo", "tocsc", "tocsr", "trace",
     )  # fmt: skip
     own: ClassVar[type]
     turned: ClassVar[type]
+    placed: ClassVar[type]
 
     @property
     def nnz(self):
@@ -162,12 +206,39 @@ class Compressed:
         return self.nnz
 
     def dot(self, other):
-        if np.ndim(other) == 0 and not is_sparse(other):
+        if is_sparse(other):
+            return self.times_sparse(other)
+        if np.ndim(other) == 0:
             return self.scaled(other)
         return self.times(as_factor(other, self.shape[1]))
 
     def __matmul__(self, other):
-        return self.times(as_factor(other, self.shape[1]))
+        return self.times_sparse(other) if is_sparse(other) else self.times(as_factor(other, self.shape[1]))
+
+    def of_places(self, data, major, minor, shape):
+        """A matrix of this kind, of elements with their places."""
+        found, indices, indptr = summed_by_place(data, major, minor, shape[self.along])
+        return self.own(found, indices, indptr, shape)
+
+    def plus(self, other, factor):
+        if self.shape[0] != other.shape[0] or self.shape[1] != other.shape[1]:
+            raise ValueError("inconsistent shapes")
+        second = self.alike(other)
+        data = np.concatenate((self.data, factor * second.data))
+        major = np.concatenate((runs_of(self.indptr), runs_of(second.indptr)))
+        return self.of_places(data, major, np.concatenate((self.indices, second.indices)), self.shape)
+
+    def by_elements(self, other):
+        """The elements of an array, or of another matrix, where this one has elements."""
+        if is_sparse(other):
+            dense = other.toarray()
+        else:
+            dense = np.broadcast_to(other, (self.shape[0], self.shape[1]))
+        found = np.empty(self.indices.size, dense.dtype)
+        for i in range(self.indptr.size - 1):
+            for k in range(self.indptr[i], self.indptr[i + 1]):
+                found[k] = dense[i, self.indices[k]] if self.along == 0 else dense[self.indices[k], i]
+        return found
 
     def __rmatmul__(self, other):
         other = np.asarray(other)
@@ -178,25 +249,26 @@ class Compressed:
     def __mul__(self, other):
         if self.is_matrix:
             return self.dot(other)
-        if is_sparse(other) or np.ndim(other) > 0:
-            raise NotImplementedError("a sparse array times another, by elements: multiply .data, or .toarray()")
-        return self.scaled(other)
+        return self.multiply(other)
 
     def __rmul__(self, other):
         if np.ndim(other) == 0:
             return self.scaled(other)
-        if not self.is_matrix:
-            raise NotImplementedError("a sparse array times another, by elements: multiply .data, or .toarray()")
-        return self.__rmatmul__(other)
+        return self.__rmatmul__(other) if self.is_matrix else self.multiply(other)
 
     def multiply(self, other):
-        if is_sparse(other) or np.ndim(other) > 0:
-            raise NotImplementedError("multiply of sparse matrices, by elements: multiply .data, or .toarray()")
-        return self.scaled(other)
+        if not is_sparse(other) and np.ndim(other) == 0:
+            return self.scaled(other)
+        return self.own(self.data * self.by_elements(other), self.indices, self.indptr, self.shape)
+
+    def power(self, n):
+        return self.own(self.data**n, self.indices, self.indptr, self.shape)
 
     def __truediv__(self, other):
-        if is_sparse(other) or np.ndim(other) > 0:
-            raise NotImplementedError("a sparse matrix divided by an array: divide .data, or .toarray()")
+        if is_sparse(other):
+            raise NotImplementedError("a sparse matrix divided by another: divide .toarray()")
+        if np.ndim(other) > 0:
+            return self.own(self.data / self.by_elements(other), self.indices, self.indptr, self.shape)
         return self.scaled(1.0 / other)
 
     def __neg__(self):
@@ -204,7 +276,7 @@ class Compressed:
 
     def __add__(self, other):
         if is_sparse(other):
-            raise NotImplementedError("a sum of sparse matrices: add their products, A @ x + B @ x")
+            return self.plus(other, 1.0)
         if self.is_matrix:
             raise NotImplementedError("a sparse matrix and a dense one, which gives np.matrix: write .toarray()")
         return self.toarray() + other
@@ -213,29 +285,42 @@ class Compressed:
         return self.__add__(other)
 
     def __sub__(self, other):
-        return self.__add__(-other)
+        return self.plus(other, -1.0) if is_sparse(other) else self.__add__(-other)
 
     def __rsub__(self, other):
         return self.__neg__().__add__(other)
 
     def __pow__(self, other):
-        raise NotImplementedError("a power of a sparse matrix: multiply with the vector once and again")
+        if self.is_matrix:
+            raise NotImplementedError("a power of a sparse matrix: multiply with the vector once and again")
+        return self.power(other)
 
     def __getitem__(self, index):
+        if isinstance(index, tuple) and len(index) == 2 and isinstance(index[0], int) and isinstance(index[1], int):
+            i, j = index[0] % self.shape[0], index[1] % self.shape[1]
+            major, minor = (i, j) if self.along == 0 else (j, i)
+            total = 0.0 * self.data[0]
+            for k in range(self.indptr[major], self.indptr[major + 1]):
+                if self.indices[k] == minor:
+                    total += self.data[k]
+            return total
         raise NotImplementedError("a part of a sparse matrix: take it of .toarray(), or read .data and .indices")
 
     def sum(self, axis=None):
         if axis is None:
             return np.sum(self.data)
-        if self.is_matrix:
-            raise NotImplementedError("sums along an axis that are np.matrix: write S @ np.ones(n), or use csr_array")
+        found = self.along_axis(axis)
+        return found if not self.is_matrix else Summed(found.reshape(-1, 1) if axis % 2 == 1 else found.reshape(1, -1))
+
+    def along_axis(self, axis):
         one = np.ones(self.shape[axis % 2], self.data.dtype)
         return self.times(one) if axis % 2 == 1 else self.transpose().times(one)
 
     def mean(self, axis=None):
         if axis is None:
             return self.sum() / (self.shape[0] * self.shape[1])
-        return self.sum(axis) / self.shape[axis % 2]
+        found = self.along_axis(axis) / self.shape[axis % 2]
+        return found if not self.is_matrix else Summed(found.reshape(-1, 1) if axis % 2 == 1 else found.reshape(1, -1))
 
     def todense(self):
         if self.is_matrix:
@@ -254,10 +339,29 @@ class Compressed:
         return np.sum(self.diagonal())
 
 
+def as_second(first, second):
+    """The second factor of a product, of as many rows as the first has columns."""
+    if second.shape[0] != first.shape[1]:
+        raise ValueError("matmul: dimension mismatch")
+    return second
+
+
 class Rows(Compressed):
     """Compressed by rows."""
 
     format = "csr"
+    along = 0
+
+    def alike(self, other):
+        return other.tocsr()
+
+    def times_sparse(self, other):
+        second = as_second(self, other).tocsr()
+        parts = (self.data, self.indices, self.indptr, second.data, second.indices, second.indptr)
+        return self.of_places(*multiplied(*parts), (self.shape[0], second.shape[1]))
+
+    def tocoo(self):
+        return self.placed(self.data, runs_of(self.indptr), self.indices, self.shape)
 
     def times(self, x):
         return gathered(self.data, self.indices, self.indptr, x)
@@ -280,6 +384,18 @@ class Columns(Compressed):
     """Compressed by columns."""
 
     format = "csc"
+    along = 1
+
+    def alike(self, other):
+        return other.tocsc()
+
+    def times_sparse(self, other):
+        second = as_second(self, other).tocsc()
+        parts = (second.data, second.indices, second.indptr, self.data, self.indices, self.indptr)
+        return self.of_places(*multiplied(*parts), (self.shape[0], second.shape[1]))
+
+    def tocoo(self):
+        return self.placed(self.data, self.indices, runs_of(self.indptr), self.shape)
 
     def times(self, x):
         return scattered(self.data, self.indices, self.indptr, x, self.shape[0])
@@ -323,23 +439,99 @@ builtin.stands_for(sp.csc_matrix, CscMatrix)
 builtin.stands_for(sp.csr_array, CsrArray)
 builtin.stands_for(sp.csc_array, CscArray)
 
+
+
+class Uncompressed:
+    """What is compressed where it is used."""
+
+    @property
+    def T(self):
+        return self.turned()
+
+    @property
+    def nnz(self):
+        return self.tocsr().nnz
+
+    def transpose(self):
+        return self.turned()
+
+    def copy(self):
+        return self
+
+    def toarray(self):
+        return self.tocsr().toarray()
+
+    def sum(self, axis=None):
+        return self.tocsr().sum(axis)
+
+    def mean(self, axis=None):
+        return self.tocsr().mean(axis)
+
+    def diagonal(self):
+        return self.tocsr().diagonal()
+
+    def trace(self):
+        return self.tocsr().trace()
+
+    def dot(self, other):
+        return self.tocsr().dot(other)
+
+    def multiply(self, other):
+        return self.tocsr().multiply(other)
+
+    def power(self, n):
+        return self.tocsr().power(n)
+
+    def __matmul__(self, other):
+        return self.tocsr().__matmul__(other)
+
+    def __rmatmul__(self, other):
+        return self.tocsr().__rmatmul__(other)
+
+    def __mul__(self, other):
+        return self.tocsr().__mul__(other)
+
+    def __rmul__(self, other):
+        return self.tocsr().__rmul__(other)
+
+    def __truediv__(self, other):
+        return self.tocsr().__truediv__(other)
+
+    def __neg__(self):
+        return self.tocsr().__neg__()
+
+    def __add__(self, other):
+        return self.tocsr().__add__(other)
+
+    def __radd__(self, other):
+        return self.tocsr().__radd__(other)
+
+    def __sub__(self, other):
+        return self.tocsr().__sub__(other)
+
+    def __rsub__(self, other):
+        return self.tocsr().__rsub__(other)
+
+    def __pow__(self, other):
+        return self.tocsr().__pow__(other)
+
+
+OPERATIONS = ("+", "-", "@", "T", "diagonal", "dot", "mean", "multiply", "nnz", "power", "shape", "sum", "toarray")
+
+
 @dataclass(frozen=True, eq=False)
-class Places:
-    """A matrix of elements with their places (COO), which is compressed where it is used."""
+class Places(Uncompressed):
+    """A matrix of elements with their places (COO)."""
 
     data: Any
     row: Any
     col: Any
     shape: Any
 
-    KNOWN: ClassVar[tuple[str, ...]] = ("@", "T", "col", "data", "row", "shape", "sum", "toarray", "tocsc", "tocsr")
+    KNOWN: ClassVar[tuple[str, ...]] = (*OPERATIONS, "col", "data", "row", "tocsc", "tocsr")
 
-    @property
-    def T(self):
-        return self.turned()
-
-    def transpose(self):
-        return self.turned()
+    def tocoo(self):
+        return self
 
     def tocsr(self):
         found, indices, indptr = summed_by_place(self.data, self.row, self.col, self.shape[0])
@@ -348,21 +540,6 @@ class Places:
     def tocsc(self):
         found, indices, indptr = summed_by_place(self.data, self.col, self.row, self.shape[1])
         return self.by_columns(found, indices, indptr, self.shape)
-
-    def toarray(self):
-        return self.tocsr().toarray()
-
-    def sum(self, axis=None):
-        return self.tocsr().sum(axis)
-
-    def dot(self, other):
-        return self.tocsr().dot(other)
-
-    def __matmul__(self, other):
-        return self.tocsr().__matmul__(other)
-
-    def __rmatmul__(self, other):
-        return self.tocsr().__rmatmul__(other)
 
 
 class CooMatrix(Places):
@@ -379,12 +556,52 @@ class CooArray(Places):
         return CooArray(self.data, self.col, self.row, (self.shape[1], self.shape[0]))
 
 
+CsrMatrix.placed, CscMatrix.placed, CsrArray.placed, CscArray.placed = CooMatrix, CooMatrix, CooArray, CooArray
 builtin.stands_for(sp.coo_matrix, CooMatrix)
 builtin.stands_for(sp.coo_array, CooArray)
 
+
+@dataclass(frozen=True, eq=False)
+class Elements(Uncompressed):
+    """A matrix in another format (by diagonals), known by what is done with it."""
+
+    elements: Any
+    rows: Any
+    columns: Any
+    shape: Any
+
+    KNOWN: ClassVar[tuple[str, ...]] = (*OPERATIONS, "tocoo", "tocsc", "tocsr")
+
+    def tocoo(self):
+        return self.placed(self.elements, self.rows, self.columns, self.shape)
+
+    def tocsr(self):
+        return self.tocoo().tocsr()
+
+    def tocsc(self):
+        return self.tocoo().tocsc()
+
+
+class DiaMatrix(Elements):
+    placed = CooMatrix
+
+    def turned(self):
+        return DiaMatrix(self.elements, self.columns, self.rows, (self.shape[1], self.shape[0]))
+
+
+class DiaArray(Elements):
+    placed = CooArray
+
+    def turned(self):
+        return DiaArray(self.elements, self.columns, self.rows, (self.shape[1], self.shape[0]))
+
+
+builtin.stands_for(sp.dia_matrix, DiaMatrix)
+builtin.stands_for(sp.dia_array, DiaArray)
+
 # --------------------------------------------------------------------------------------------------------- made inside
 
-OTHERWISE = "is made of (data, indices, indptr) or (data, (row, col)) here: make others outside, and pass them"
+OTHERWISE = "is made of (data, indices, indptr) or (data, (row, col)) here: of an array, they hang on its values"
 
 
 def inside(indices, size):
@@ -394,7 +611,7 @@ def inside(indices, size):
 
 def by_places(given, shape):
     """The data, rows, columns and shape of what is made of `(data, (row, col))`."""
-    if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], tuple):
+    if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], (tuple, list)):
         raise NotImplementedError("a sparse matrix " + OTHERWISE)
     data, row, col = np.asarray(given[0]), np.asarray(given[1][0]), np.asarray(given[1][1])
     if row.size != data.size or col.size != data.size:
@@ -423,16 +640,27 @@ def by_runs(given, shape, by_rows):
     return data, indices, indptr, (along, across) if by_rows else (across, along)
 
 
+def csr_array_of(matrix):
+    return CsrArray(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+
+
+def csc_array_of(matrix):
+    return CscArray(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+
+
 @decomposition(sp.csr_matrix)
 def csr_matrix(arg1, shape=None):
     if is_sparse(arg1):
-        return arg1.tocsr()
+        own = arg1.tocsr()
+        return CsrMatrix(own.data, own.indices, own.indptr, own.shape)
     data, indices, indptr, whole = by_runs(arg1, shape, True)
     return CsrMatrix(data, indices, indptr, whole)
 
 
 @decomposition(sp.csr_array)
 def csr_array(arg1, shape=None):
+    if is_sparse(arg1):
+        return csr_array_of(arg1.tocsr())
     data, indices, indptr, whole = by_runs(arg1, shape, True)
     return CsrArray(data, indices, indptr, whole)
 
@@ -440,13 +668,16 @@ def csr_array(arg1, shape=None):
 @decomposition(sp.csc_matrix)
 def csc_matrix(arg1, shape=None):
     if is_sparse(arg1):
-        return arg1.tocsc()
+        own = arg1.tocsc()
+        return CscMatrix(own.data, own.indices, own.indptr, own.shape)
     data, indices, indptr, whole = by_runs(arg1, shape, False)
     return CscMatrix(data, indices, indptr, whole)
 
 
 @decomposition(sp.csc_array)
 def csc_array(arg1, shape=None):
+    if is_sparse(arg1):
+        return csc_array_of(arg1.tocsc())
     data, indices, indptr, whole = by_runs(arg1, shape, False)
     return CscArray(data, indices, indptr, whole)
 
@@ -466,9 +697,11 @@ def coo_array(arg1, shape=None):
 decomposition(sp.issparse)(lambda x: isinstance(x, (sp.spmatrix, sp.sparray)))
 
 
-@decomposition(sp.diags, sp.block_diag, sp.kron, sp.hstack, sp.vstack, sp.bmat, sp.lil_matrix, sp.dia_matrix)
-def made_of_others(*given, **named):
-    raise NotImplementedError("a sparse matrix " + OTHERWISE)
+@decomposition(sp.lil_matrix, sp.lil_array, sp.dok_matrix, sp.dok_array, sp.dia_matrix, sp.dia_array)
+def made_by_elements(*given, **named):
+    raise NotImplementedError(
+        "a sparse matrix of this format: write scipy.sparse.diags, or csr_matrix((data, (row, col)), shape)"
+    )
 
 
 @decomposition(sp.random, sp.rand, sp.random_array)

@@ -33,6 +33,13 @@ def standard(x, loc, scale):
 # ---------------------------------------------------------------------------------------------------- on the whole line
 
 
+def density(logarithm):
+    """The density with this logarithm; where that is -inf, at an end of the support or beyond, it is held at zero."""
+    if np.ndim(logarithm) == 0:
+        return 0.0 if logarithm == -np.inf else np.exp(logarithm)
+    return np.where(logarithm == -np.inf, 0.0, np.exp(logarithm))
+
+
 def norm_logpdf(x, loc=0.0, scale=1.0):
     y = standard(x, loc, scale)
     return -0.5 * y * y - HALF_LOG_TWO_PI - np.log(scale)
@@ -191,7 +198,7 @@ def expon_logpdf(x, loc=0.0, scale=1.0):
 
 
 decomposition(stats.expon.logpdf)(expon_logpdf)
-decomposition(stats.expon.pdf)(lambda x, loc=0.0, scale=1.0: np.exp(expon_logpdf(x, loc, scale)))
+decomposition(stats.expon.pdf)(lambda x, loc=0.0, scale=1.0: density(expon_logpdf(x, loc, scale)))
 
 
 def expon_cdf(x, loc=0.0, scale=1.0):
@@ -230,7 +237,7 @@ def gamma_logpdf(x, a, loc=0.0, scale=1.0):
 
 
 decomposition(stats.gamma.logpdf)(gamma_logpdf)
-decomposition(stats.gamma.pdf)(lambda x, a, loc=0.0, scale=1.0: np.exp(gamma_logpdf(x, a, loc, scale)))
+decomposition(stats.gamma.pdf)(lambda x, a, loc=0.0, scale=1.0: density(gamma_logpdf(x, a, loc, scale)))
 
 
 def gamma_cdf(x, a, loc=0.0, scale=1.0):
@@ -258,7 +265,7 @@ def chi2_logpdf(x, df, loc=0.0, scale=1.0):
 
 
 decomposition(stats.chi2.logpdf)(chi2_logpdf)
-decomposition(stats.chi2.pdf)(lambda x, df, loc=0.0, scale=1.0: np.exp(chi2_logpdf(x, df, loc, scale)))
+decomposition(stats.chi2.pdf)(lambda x, df, loc=0.0, scale=1.0: density(chi2_logpdf(x, df, loc, scale)))
 
 
 def chi2_cdf(x, df, loc=0.0, scale=1.0):
@@ -291,7 +298,7 @@ def lognorm_logpdf(x, s, loc=0.0, scale=1.0):
 
 
 decomposition(stats.lognorm.logpdf)(lognorm_logpdf)
-decomposition(stats.lognorm.pdf)(lambda x, s, loc=0.0, scale=1.0: np.exp(lognorm_logpdf(x, s, loc, scale)))
+decomposition(stats.lognorm.pdf)(lambda x, s, loc=0.0, scale=1.0: density(lognorm_logpdf(x, s, loc, scale)))
 
 
 def lognorm_cdf(x, s, loc=0.0, scale=1.0):
@@ -336,7 +343,7 @@ def beta_logpdf(x, a, b, loc=0.0, scale=1.0):
 
 
 decomposition(stats.beta.logpdf)(beta_logpdf)
-decomposition(stats.beta.pdf)(lambda x, a, b, loc=0.0, scale=1.0: np.exp(beta_logpdf(x, a, b, loc, scale)))
+decomposition(stats.beta.pdf)(lambda x, a, b, loc=0.0, scale=1.0: density(beta_logpdf(x, a, b, loc, scale)))
 
 
 def beta_cdf(x, a, b, loc=0.0, scale=1.0):
@@ -362,7 +369,7 @@ def uniform_logpdf(x, loc=0.0, scale=1.0):
 
 
 decomposition(stats.uniform.logpdf)(uniform_logpdf)
-decomposition(stats.uniform.pdf)(lambda x, loc=0.0, scale=1.0: np.exp(uniform_logpdf(x, loc, scale)))
+decomposition(stats.uniform.pdf)(lambda x, loc=0.0, scale=1.0: density(uniform_logpdf(x, loc, scale)))
 
 
 def uniform_cdf(x, loc=0.0, scale=1.0):

@@ -66,6 +66,11 @@ def is_bounded(op: ir.Call) -> bool:
     return op.callee in _BOUNDED
 
 
+def is_sure(partial: ir.Operand) -> bool:
+    """Whether it is known, and finite."""
+    return isinstance(partial, ir.Const) and bool(np.isfinite(partial.value))
+
+
 def unless_zero(builder: ir.Builder, factor: ir.Operand, product: ir.Operand) -> ir.Operand:
     """A partial times an adjoint or tangent; zero where that is zero, even if the partial is infinite or undefined.
 

@@ -21,7 +21,7 @@ from numba import types
 from adjit.rules.registry import lookup
 from adjit.transform import ir
 from adjit.transform.derive.activity import Activity, is_constant
-from adjit.transform.derive.branch_only import is_partly_undefined, unless_zero
+from adjit.transform.derive.branch_only import is_partly_undefined, is_sure, unless_zero
 from adjit.transform.derive.directions import SUFFIX, Directions, Tangent, extents, in_memory
 from adjit.transform.derive.rule_bodies import context, no_rule, partials_of, tangent_body
 from adjit.transform.derive.shadows import Beside
@@ -201,7 +201,7 @@ class Tangents(Beside):
             if ir.is_literal(dot, 0):
                 continue
             term = self.times(partial, dot, out, name)
-            if is_apart and not isinstance(partial, ir.Const):
+            if is_apart and not is_sure(partial):
                 term = unless_zero(self.builder, dot, term)
             total = term if total is None else self.builder.call(operator.add, total, term, type=out.type, name=name)
         return typed_const(0, out.type) if total is None else total

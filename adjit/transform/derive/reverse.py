@@ -25,7 +25,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, is_last_trip
 from adjit.transform.derive.activity import Activity, is_constant
 from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name
-from adjit.transform.derive.branch_only import is_bounded, unless_zero
+from adjit.transform.derive.branch_only import is_bounded, is_sure, unless_zero
 from adjit.transform.derive.choices import Placed, places_in
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.derive.rule_bodies import apply, no_rule, partials_of, zero_like
@@ -314,7 +314,7 @@ class _Reverse(Adjoints):
         is_selective = out in self.selective and not is_bounded(op)
         for arg, partial in self.by_argument(op.args, partials):
             contribution = self.times(partial, bar, bar_name(arg))
-            if is_selective and contribution is not None and not isinstance(partial, ir.Const):
+            if is_selective and contribution is not None and not is_sure(partial):
                 contribution = unless_zero(self.builder, bar, contribution)
             self.add(arg, contribution)
 

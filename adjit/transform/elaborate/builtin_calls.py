@@ -26,7 +26,7 @@ from adjit.transform.elaborate.operators import applied
 from adjit.transform.elaborate.operators import binary as by_operator
 from adjit.transform.elaborate.ordering import ORDERING
 from adjit.transform.elaborate.python_library import PYTHON_LIBRARY
-from adjit.transform.elaborate.recursion import held_number
+from adjit.transform.elaborate.recursion import held_number, with_places
 from adjit.transform.elaborate.reductions import ALONG_AXES as ALONG_AXES
 from adjit.transform.elaborate.reductions import REDUCTION_METHODS, REDUCTIONS, into
 from adjit.transform.elaborate.tables import TABLES
@@ -36,6 +36,7 @@ from adjit.transform.elaborate.values.handlers import Handler, axes_of, bound, i
 from adjit.transform.elaborate.values.values import (
     Complex,
     Grown,
+    Range,
     Record,
     Static,
     Table,
@@ -174,6 +175,12 @@ def _held_number(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
     return args[0]
 
 
+def _with_places(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    (value,) = args
+    has_places = is_array(value) or isinstance(value, TupleValue | Grown | Range | Static)
+    return value if has_places else listed(frame, value)
+
+
 def _unique(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     """The array itself, of which is noted that its elements are all different."""
     (array,) = bound(frame, "adjit.cuda.unique", "index:array", args, named)
@@ -185,6 +192,7 @@ def _unique(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 INTRINSICS: dict[Any, Handler] = {
     held_number: _held_number,
+    with_places: _with_places,
     unique: _unique,
     **CREATION,
     **SHAPING,
@@ -217,6 +225,7 @@ OF_LISTS = (
     | TABLES.keys()
     | PYTHON_LIBRARY.keys()
     | _SHUFFLES
+    | {with_places}
 )
 
 METHODS: dict[str, Handler] = {

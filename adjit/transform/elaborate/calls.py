@@ -26,7 +26,7 @@ from numba import types
 
 from adjit import errors
 from adjit.notation import to_text
-from adjit.rules.registry import ALL_GIVEN, ARRAY_LIKE, KNOWN, SEVERAL, Entry, is_builtin, lookup, lookup_complex
+from adjit.rules.registry import ALL_GIVEN, ARRAY_LIKE, KNOWN, SEVERAL, Entry, Maker, is_builtin, lookup, lookup_complex
 from adjit.rules.ufunc_methods import METHODS_OF_UFUNCS
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
@@ -74,6 +74,7 @@ from adjit.transform.elaborate.values.names import now
 from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.values.scalars import Options
 from adjit.transform.elaborate.values.streams import all_of_stream, of_items
+from adjit.transform.elaborate.values.texts import is_texts, made_of_texts
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Complex,
@@ -130,6 +131,9 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         return owner.count if name == "size" else field_of(ctx, owner, name)
     if isinstance(owner, Static) and is_records(owner) and name in owner.value.dtype.names:
         return field(ctx, owner, name)
+    if is_texts(owner):
+        of_array = getattr(owner.value.array, name, None)
+        return Method(owner, name) if of_array is None or callable(of_array) else wrap(ctx, of_array)
     if isinstance(owner, Static):
         found_there = attribute_of_jitclass(frame, owner, name)
         if found_there is not None:
@@ -260,6 +264,8 @@ def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping
 
 def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
+    if (of_texts := made_of_texts(ctx, callee, args, named)) is not None:
+        return of_texts
     if _is_hashable(callee) and callee in _OF_FLOATS:
         args = [_as_floats(ctx, a) if k < _OF_FLOATS[callee] else a for k, a in enumerate(args)]
     if any(map(_has_complex, args)) or getattr(callee, "__module__", "") == "cmath":
@@ -279,6 +285,8 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
             return found
     if _is_hashable(callee) and callee in DERIVING:
         return asked(frame, DERIVING[callee], args, named)
+    if isinstance(callee, Maker):
+        return asked(frame, callee.kind, args, named)
     if isinstance(callee, InnerPullback):
         return pulled(frame, callee, args, named)
     if (len(args) > 1 or named) and _is_hashable(callee) and callee in ALONG_AXES:
@@ -662,6 +670,10 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
     ctx = frame.ctx
     # what is computed for the call may have changed it
     owner = now(frame, method.owner)
+    if is_texts(owner) and hasattr(owner.value.array, method.name):
+        of_texts = made_of_texts(ctx, getattr(np.ndarray, method.name), [owner, *args], named)
+        assert of_texts is not None
+        return of_texts
     if is_complex(owner):
         found = _complex_method(frame, method, args, named)
         if found is not None:

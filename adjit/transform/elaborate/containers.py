@@ -15,6 +15,7 @@ import operator
 from collections.abc import Callable, Sequence
 
 from adjit import errors
+from adjit.rules.registry import class_of
 from adjit.transform import ir
 from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.operators import compare, either, truth
@@ -443,7 +444,7 @@ _METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
 def drained(frame: Frame, value: Value) -> Value:
     """What an iterator has left, after which it has nothing, or what an object iterates over; else the value."""
     if isinstance(value, Record) and value.of is not None:
-        method = inspect.getattr_static(value.of, "__iter__", None)
+        method = inspect.getattr_static(class_of(value.of), "__iter__", None)
         if hasattr(value.of, "__next__"):
             what, instead = f"a loop over {described(value)}, which has `__next__`", "Write `__iter__` with `yield`."
             raise frame.ctx.unsupported(what, instead)

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
@@ -25,6 +25,13 @@ from adjit.transform.elaborate.draws import KINDS
 from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
 from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, is_option, number_type
 from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values.extents import (
+    fixed_extents,
+    in_common,
+    known_extents,
+    of_extents,
+    still_fixed,
+)
 from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
 from adjit.transform.elaborate.values.names import held_by, kept, mentions, new_cell
 from adjit.transform.elaborate.values.streams import COUNTED
@@ -229,9 +236,13 @@ _EMPTY = ir.Const(None, types.none)  # stands for an array of a list that has no
 _NOTHING = ir.Const(None, types.none)  # and for the number or array of what is None
 
 
-def _note_phi(ctx: Context, out: ir.Var, incoming: Iterable[ir.Operand]) -> None:
+def _note_phi(ctx: Context, out: ir.Var, incoming: Sequence[ir.Operand]) -> None:
     if isinstance(out.type, types.Array):
-        ctx.new_array(out, roots=frozenset().union(*map(ctx.roots_of, incoming)))
+        first, *rest = (known_extents(ctx, one) for one in incoming)
+        for others in rest:
+            first = in_common(first, others)
+        shape = of_extents(ctx, out, first)
+        ctx.new_array(out, shape, frozenset().union(*map(ctx.roots_of, incoming)))
 
 
 def _join(ctx: Context, name: str, held: Sequence[Value | None], sides: Sequence[_Side], outs: list[ir.Var]) -> Value:
@@ -429,6 +440,7 @@ def carried_loop(
     ctx = frame.ctx
     loop, grows = object(), ctx.grows
     rooms: dict[str, int] = {}  # how many items a trip appends at most to a list for which there is room
+    fixed = fixed_extents(ctx, names, frame.env)
     moving: set[str] = set()  # lists that trips put into other memory
     before = dict(frame.env)
     # what holds things of different kinds is not carried: the first trip would read those, and so who reads without one
@@ -465,9 +477,12 @@ def carried_loop(
         was_in_loop, frame.in_loop = frame.in_loop, True
         try:
             with ctx.builder.region() as ops:
-                for arg in (arg for group in args.values() for arg in group):
-                    if isinstance(arg.type, types.Array):
-                        ctx.new_array(arg, roots=frozenset((ANYWHERE,)))
+                for name, group in args.items():
+                    extents = fixed.get(name, [])
+                    for k, arg in enumerate(group):
+                        if isinstance(arg.type, types.Array):
+                            shape = of_extents(ctx, arg, extents[k] if len(extents) == len(group) else ())
+                            ctx.new_array(arg, shape, frozenset((ANYWHERE,)))
                 ctx.loops.append(loop)
                 ctx.bodies.append((ops, frozenset(arg for group in args.values() for arg in group)))
                 ctx.roomy |= {(loop, name): tuple(args[name][:-1]) for name in rooms}
@@ -530,6 +545,9 @@ def carried_loop(
                     args[n] = wider[n].variables(n)
                 else:
                     args[n] = [leaf for leaf in leaves_of(value) if isinstance(leaf, ir.Var)]
+        if (still := still_fixed(ctx, fixed, frame.env)) != fixed:
+            fixed = still
+            continue
         if moved := {name for name in rooms if not _stays(frame.env.get(name), args[name])}:
             moving |= moved
             rooms = {name: each for name, each in rooms.items() if name not in moved}

@@ -313,6 +313,8 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
 def structured(ctx: Context, layout: Layout, value: Value, branches: Mapping[int, Value]) -> Value:
     """An argument that is a list, a dictionary or an object, from the tuple of its leaves; `branches`: parts of it that
     are arguments of their own."""
+    if layout.kind == "array":
+        return _of_extents(ctx, value, layout.keys)
     assert isinstance(value, TupleValue)
     leaves = iter(value.items)
 

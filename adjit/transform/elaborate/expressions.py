@@ -11,6 +11,7 @@ import builtins
 import contextlib
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType
@@ -32,6 +33,7 @@ from adjit.transform.elaborate.python_builtins import part_of_range, so_many
 from adjit.transform.elaborate.records import call_method, keys, opened
 from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
 from adjit.transform.elaborate.values.launches import configured
@@ -40,6 +42,7 @@ from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import in_order, settled
 from adjit.transform.elaborate.values.record_arrays import field_of, has_fields, is_records, part_of_records
 from adjit.transform.elaborate.values.streams import all_of_stream, of_items
+from adjit.transform.elaborate.values.texts import is_texts, made_of_texts
 from adjit.transform.elaborate.values.values import (
     Flat,
     Grown,
@@ -59,9 +62,10 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_number,
     is_scalar,
+    ndim,
 )
 from adjit.transform.elaborate.whole_arrays import indexing
-from adjit.transform.elaborate.whole_arrays.grid_subscripts import ON_GRIDS, on_grid
+from adjit.transform.elaborate.whole_arrays.grid_subscripts import ON_GRIDS, Ends, on_grid
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import python_function, signature
 from adjit.transform.source.syntax import contains, nonlocals
@@ -183,6 +187,7 @@ def _literal(frame: Frame, node: _Literal) -> Value:
     return wrap(frame.ctx, Ellipsis if isinstance(node, cst.Ellipsis) else node.evaluated_value)
 
 
+MOST_STARRED = 64  # elements of an array that are written out
 _STARRED = "Write its items one by one: how many there are has to be known to compile it."
 
 
@@ -238,6 +243,10 @@ def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRE
     """What `*` stands for before a value."""
     value = opened(frame.ctx, all_of_stream(frame, value))
     value = keys(frame, value) if isinstance(value, Record) else value
+    if is_array(value) and ndim(value) > 0:
+        extent = shape_of(frame.ctx, value)[0]
+        if isinstance(extent, ir.Const) and extent.value <= MOST_STARRED:
+            return tuple(so_many(frame, value, int(extent.value)))
     if not isinstance(value, TupleValue):
         raise frame.ctx.not_constant(f"`*` before {described(value)}", instead, node=node)
     return value.items
@@ -421,13 +430,19 @@ def subscript_place(frame: Frame, node: cst.Subscript, container: Value) -> inde
     return indexing.resolve(frame.ctx, base, subscript_entries(frame, node))
 
 
-def subscript_entries(frame: Frame, node: cst.Subscript) -> list[Value]:
-    """What stands in the brackets: a tuple there is one entry an item, a tuple in a tuple is one entry."""
-    entries: list[Value] = []
+def _of_integers(frame: Frame, node: cst.Slice) -> SliceValue:
+    return SliceValue(ir.Span(*(_slice_end(frame, end) for end in (node.lower, node.upper, node.step))))
+
+
+def subscript_entries(
+    frame: Frame, node: cst.Subscript, sliced: Callable[[Frame, cst.Slice], Any] = _of_integers
+) -> list[Any]:
+    """What stands in the brackets: a tuple there is one entry an item, a tuple in a tuple is one entry; `sliced`: what
+    a slice is."""
+    entries: list[Any] = []
     for element in node.slice:
         if isinstance(element.slice, cst.Slice):
-            ends = [_slice_end(frame, e) for e in (element.slice.lower, element.slice.upper, element.slice.step)]
-            entries.append(SliceValue(ir.Span(*ends)))
+            entries.append(sliced(frame, element.slice))
             continue
         assert isinstance(element.slice, cst.Index)
         entry = materialise(frame.ctx, evaluate(frame, element.slice.value))
@@ -458,13 +473,33 @@ def _slice_end(frame: Frame, node: cst.BaseExpression | None) -> ir.Operand | No
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     ctx = frame.ctx
     base = evaluate(frame, node.value)
+    if isinstance(base, Static) and isinstance(base.value, ON_GRIDS):
+        return on_grid(frame, base.value, subscript_entries(frame, node, _ends_on_grid))
     mark = len(ctx.builder.ops)
     return _item_of(frame, base, subscript_entries(frame, node), mark)
+
+
+def _ends_on_grid(frame: Frame, node: cst.Slice) -> Ends:
+    return Ends(*(_end_on_grid(frame, end) for end in (node.lower, node.upper, node.step)))
+
+
+def _end_on_grid(frame: Frame, node: cst.BaseExpression | None) -> Value | None:
+    if node is None:
+        return None
+    value = evaluate(frame, node)
+    if isinstance(value, Static) and value.value is None:
+        return None
+    if not is_scalar(value):
+        raise frame.ctx.mismatch(f"{described(value)} as an end of a slice", "Give a number.", node=node)
+    return value
 
 
 def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Value:
     """`base[entries]`, after which so many operations the base was there."""
     ctx = frame.ctx
+    if is_texts(base) and not any(isinstance(entry, ir.Var) for entry in entries):
+        index = entries[0] if len(entries) == 1 else TupleValue(tuple(entries))
+        return made_of_texts(ctx, operator.getitem, (base, index)) or base
     base = opened(ctx, base)
     if isinstance(base, Grown) and has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
         return field_of(ctx, base, entries[0].value)
@@ -474,8 +509,6 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
         return tables.item_of(frame, base, entries)
     if isinstance(base, Static) and is_records(base):
         return part_of_records(ctx, base, entries)
-    if isinstance(base, Static) and isinstance(base.value, ON_GRIDS):
-        return on_grid(frame, base.value, entries)
     if isinstance(base, Static) and isinstance(base.value, type) and issubclass(base.value, Enum):
         names = [entry.value for entry in entries if isinstance(entry, Static)]
         if len(names) != 1 or names[0] not in base.value.__members__:

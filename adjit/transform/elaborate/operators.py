@@ -27,6 +27,7 @@ from adjit.transform.elaborate.values.choices import holds_for, is_option
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, overlaps, paired
 from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.names import under_a_cell
+from adjit.transform.elaborate.values.texts import made_of_texts
 from adjit.transform.elaborate.values.values import (
     Cell,
     Complex,
@@ -128,6 +129,8 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
             return _tuples_equal(frame, callee, left, right)
         if callee in _ORDERING and left.is_list == right.is_list:
             return _tuples_ordered(frame, callee, left.items, right.items)
+    if (of_texts := made_of_texts(ctx, callee, (left, right))) is not None:
+        return of_texts
     if isinstance(left, Static) and isinstance(right, Static) and callee in (operator.eq, operator.ne):
         return ir.boolean(bool(callee(left.value, right.value)))
     if callee is operator.add and _is_text(left) and _is_text(right):

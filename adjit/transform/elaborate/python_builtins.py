@@ -28,6 +28,7 @@ from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.records import (
     assign_attribute,
     call_method,
+    class_of_value,
     get_attribute,
     has_attribute,
     is_instance,
@@ -287,6 +288,7 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     np.random.default_rng: takes("np.random.default_rng", "seed", seeded),
     np.random.RandomState: takes("np.random.RandomState", "seed", seeded_state),
     isinstance: takes("isinstance", "obj class_or_tuple", is_instance),
+    type: takes("type", "object", class_of_value),
     setattr: takes("setattr", "obj name value", assign_attribute),
     getattr: takes("getattr", "obj name default?", get_attribute),
     hasattr: takes("hasattr", "obj name", has_attribute),
@@ -297,7 +299,7 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
 
 # What takes a list for what it is, and no array in its place.
 OF_LISTS = frozenset((
-    list, tuple, len, enumerate, zip, builtins.sum, checkpoint, isinstance, getattr, hasattr,
+    list, tuple, len, enumerate, zip, builtins.sum, checkpoint, isinstance, type, getattr, hasattr,
     dataclasses.replace,
 ))  # fmt: skip
 

@@ -31,6 +31,7 @@ from adjit.transform.elaborate.draws import KINDS, drawn
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, wrap
 from adjit.transform.elaborate.values.names import changed, kept, now, state_of
+from adjit.transform.elaborate.values.texts import is_texts, items_of_texts
 from adjit.transform.elaborate.values.values import (
     Complex,
     Fields,
@@ -38,6 +39,7 @@ from adjit.transform.elaborate.values.values import (
     Method,
     Range,
     Record,
+    SliceValue,
     Static,
     Table,
     TupleValue,
@@ -62,6 +64,8 @@ def opened(ctx: Context, value: Value) -> Value:
     """A list, a dictionary, a set or a queue from outside as what is in it."""
     if not isinstance(value, Static):
         return value
+    if is_texts(value):
+        return items_of_texts(ctx, value)
     if isinstance(value.value, list):
         return TupleValue(tuple(wrap(ctx, one) for one in value.value), is_list=True)
     if isinstance(value.value, set | frozenset | collections.deque):
@@ -218,6 +222,8 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
         return found
     if owner.of in KINDS:
         return Method(owner, name)
+    if name == "__class__":
+        return class_of_value(frame, owner)
     missing, own = object(), class_of(owner.of)
     thing = inspect.getattr_static(own, name, missing)
     if thing is missing and own is not owner.of:
@@ -579,6 +585,18 @@ def is_instance(frame: Frame, value: Value, kinds: Value) -> Value:
     return ir.boolean(answers.pop())
 
 
+def class_of_value(frame: Frame, value: Value) -> Value:
+    """`type(value)`, `value.__class__`."""
+    kinds = _classes_of(value)
+    if len(kinds) != 1:
+        raise frame.ctx.unsupported(
+            f"the class of {described(value)}",
+            "Ask with isinstance.",
+            why="Whether it is NumPy's or Python's is not known when the code is compiled.",
+        )
+    return Static(kinds[0])
+
+
 def _classes_of(value: Value) -> tuple[type, ...]:
     """The classes of which a value may be in Python."""
     if isinstance(value, Table):
@@ -594,8 +612,8 @@ def _classes_of(value: Value) -> tuple[type, ...]:
         return (np.ndarray,)
     if isinstance(value, Complex):
         return (complex, np.complex128)
-    if isinstance(value, Range):
-        return (range,)
+    if isinstance(value, Range | SliceValue):
+        return (range if isinstance(value, Range) else slice,)
     if isinstance(value, ir.Const):
         return (type(value.value),)
     if is_number(value):

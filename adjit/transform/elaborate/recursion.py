@@ -67,6 +67,11 @@ def held_number(value: Any) -> Any:
     return value
 
 
+def with_places(value: Any) -> Any:
+    """What a loop runs over, as what has its items by their places: of a dictionary the list of its keys."""
+    return value
+
+
 RETURN = -1  # the step that goes back to the caller
 DEEPEST = 1_000_000  # calls that wait for others; more of them are taken to have no end
 
@@ -202,7 +207,7 @@ class _Machine:
         self.count = itertools.count(len(self.members))
         self.step, self.returned, self.steps_left = map(self.fresh, ("step", "returned", "steps"))
         self.made_up = {self.returned}  # variables that hold the user's values, and have no name in the user's text
-        self.held = self.fresh("held_number")
+        self.held, self.with_places = self.fresh("held_number"), self.fresh("with_places")
         self.stores = any(changes_others(member.node) for member in members)
         self.stacks = {name: self.fresh(f"{name}_stack") for name in sorted(self.own)}
         self.stands_for: dict[cst.CSTNode, tuple[FunctionSource, cst.CSTNode]] = {}
@@ -243,7 +248,7 @@ class _Machine:
         for member in self.members.values():
             if member is not self.root:
                 self.stands_for |= {each: (member.source, each) for each in inside(member.node, ())}
-        closure = {**self.root.source.closure, self.held: held_number}
+        closure = {**self.root.source.closure, self.held: held_number, self.with_places: with_places}
         made_up = frozenset(self.made_up)
         return dataclasses.replace(
             self.root.source, node=node, closure=closure, stands_for=self.stands_for, made_up=made_up
@@ -493,13 +498,50 @@ class _Machine:
                 begin = [(counter, start), (last, stop), (width, step)]
             item: cst.BaseExpression = cst.Name(counter)
         else:
-            items = self.temporary("items")
-            begin = [(items, iterated), (counter, integer(0))]
-            test = compared(cst.Name(counter), cst.LessThan(), length(cst.Name(items)))
-            item = cst.Subscript(cst.Name(items), [cst.SubscriptElement(cst.Index(cst.Name(counter)))])
             by = integer(1)
+            begin, tests, item = self._items(iterated, counter)
+            begin.append((counter, integer(0)))
+            test = functools.reduce(lambda one, other: cst.BooleanOperation(one, cst.And(), other), tests)
         more = cst.AugAssign(cst.Name(counter), cst.AddAssign(), by)
         return begin, test, item, cst.SimpleStatementLine([more])
+
+    def _items(
+        self, iterated: cst.BaseExpression, counter: str
+    ) -> tuple[list[tuple[str, cst.BaseExpression]], list[cst.BaseExpression], cst.BaseExpression]:
+        """What a loop over anything else starts from, the tests for a further trip, and the item of a trip: of zip and
+        enumerate, those of what they are made with."""
+        given = iterated.args if isinstance(iterated, cst.Call) else ()
+        is_plain = all(arg.keyword is None and not arg.star for arg in given)
+        count = cst.Name(counter)
+        if isinstance(iterated, cst.Call) and is_plain and self._is_of_python(iterated.func, "zip") and given:
+            parts = [self._items(arg.value, counter) for arg in given]
+            begin = [one for part in parts for one in part[0]]
+            tests = [one for part in parts for one in part[1]]
+            return begin, tests, cst.Tuple([cst.Element(part[2]) for part in parts])
+        if isinstance(iterated, cst.Call) and is_plain and self._is_of_python(iterated.func, "enumerate"):
+            begin, tests, item = self._items(given[0].value, counter)
+            number: cst.BaseExpression = count
+            if len(given) > 1:
+                first = self.temporary("first")
+                begin.append((first, given[1].value))
+                number = cst.BinaryOperation(cst.Name(first), cst.Add(), count)
+            return begin, tests, cst.Tuple([cst.Element(number), cst.Element(item)])
+        whole: cst.BaseExpression = cst.Call(cst.Name(self.with_places), [cst.Arg(iterated)])
+        begin = []
+        is_kept = isinstance(iterated, cst.Name) and iterated.value not in self.current.renamed.keys() - self.fixed
+        if not is_kept:
+            # what a name stands for is the same after the calls, anything else is kept for after them
+            items = self.temporary("items")
+            begin.append((items, whole))
+            whole = cst.Name(items)
+        test = compared(count, cst.LessThan(), length(whole))
+        return begin, [test], cst.Subscript(whole, [cst.SubscriptElement(cst.Index(count))])
+
+    def _is_of_python(self, node: cst.CSTNode, name: str) -> bool:
+        """Whether it names Python's own function."""
+        source = self.current.source
+        is_own = name in self.current.renamed or name in source.closure or name in source.globals
+        return is_name(node, name) and not is_own
 
     # ------------------------------------------------------------------------------------------------------ expressions
 

@@ -176,6 +176,13 @@ def of_structures(spec: Any, layouts: tuple[Layout | None, ...]) -> Any:
     return Structured(spec, layouts)
 
 
+def is_of_arguments(spec: Any) -> bool:
+    """Whether its arguments are those of the function under it, as they are: no parts of them, and no leaves."""
+    while isinstance(spec, Derivative) and spec.kind not in ("vmap", "split_reverse"):
+        spec = spec.function
+    return not isinstance(spec, Derivative | Structured)
+
+
 def shown(spec: Any) -> str:
     """What a message calls a function or a derivative of it: `grad(energy)`."""
     if isinstance(spec, Structured):

@@ -6,6 +6,8 @@ In: an extent, and how many loops were around already where its list was made. O
     out.append(x[a[i] : b[i]])     b[i] - a[i], another one each time
     out.append(x[i : i + k])       k, the same
 
+What is known while compiling of an array that a loop carries stays known where a trip leaves it as it is.
+
 What is not known (the extent of an array that a loop carries) counts as the same: where it is not, the store raises
 ValueError when it runs.
 """
@@ -13,12 +15,14 @@ ValueError when it runs.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.values import Poison, Value, leaves_of, structure
+from adjit.transform.ir.types import array_type_of
 
 Terms = Mapping[tuple[object, ...], int]  # a sum of products of symbols, and how often each is in it
 _Symbol = ir.Var | tuple[ir.Operand, int]  # an integer; an array's extent along an axis
@@ -136,3 +140,46 @@ def _sum(left: Terms, right: Terms, factor: int) -> Terms:
     for product, count in right.items():
         found[product] = found.get(product, 0) + factor * count
     return {product: count for product, count in found.items() if count}
+
+
+# ----------------------------------------------------------------------------------- what is known of extents
+
+Extents = tuple[ir.Const | None, ...]  # of an array, those that are known
+
+
+def known_extents(ctx: Context, leaf: ir.Operand) -> Extents:
+    """The extents of an array that are known while compiling; of a number, none."""
+    if not isinstance(leaf.type, types.Array):
+        return ()
+    shape = ctx.shape(leaf) if isinstance(leaf, ir.Const) else ctx.shapes.get(leaf, (None,) * leaf.type.ndim)
+    return tuple(extent if isinstance(extent, ir.Const) else None for extent in shape)
+
+
+def in_common(one: Extents, other: Extents) -> Extents:
+    return tuple(a if a == b else None for a, b in zip(one, other, strict=True)) if len(one) == len(other) else ()
+
+
+def of_extents(ctx: Context, array: ir.Var, known: Extents) -> Sequence[ir.Operand]:
+    """The shape of an array of which these are known."""
+    if not any(known) or len(known) != array_type_of(array).ndim:
+        return ctx.builder.shape(array)
+    return tuple(extent or ctx.builder.extent(array, k) for k, extent in enumerate(known))
+
+
+def fixed_extents(ctx: Context, names: Iterable[str], env: Mapping[str, Value]) -> dict[str, list[Extents]]:
+    """Of the variables that a loop carries, the extents of arrays that are known before it."""
+    values = {name: env[name] for name in names if name in env and not isinstance(env[name], Poison)}
+    plain = {name: value for name, value in values.items() if structure(value).kind in ("leaf", "tuple", "complex")}
+    found = {name: [known_extents(ctx, leaf) for leaf in leaves_of(value)] for name, value in plain.items()}
+    return {name: known for name, known in found.items() if any(map(any, known))}
+
+
+def still_fixed(ctx: Context, fixed: dict[str, list[Extents]], env: Mapping[str, Value]) -> dict[str, list[Extents]]:
+    """Those of them that a trip leaves as they are."""
+    found: dict[str, list[Extents]] = {}
+    for name, known in fixed.items():
+        value = env.get(name)
+        leaves = [] if value is None or isinstance(value, Poison) else leaves_of(value)
+        if len(leaves) == len(known):
+            found[name] = [in_common(a, known_extents(ctx, leaf)) for a, leaf in zip(known, leaves, strict=True)]
+    return {name: known for name, known in found.items() if any(map(any, known))}

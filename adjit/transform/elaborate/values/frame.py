@@ -29,11 +29,13 @@ from adjit.transform.elaborate.values.values import (
     Record,
     Static,
     Table,
+    Texts,
     TupleValue,
     Value,
     View,
     fields_of,
     leaves_of,
+    object_of,
     parts_of,
     seen,
 )
@@ -358,12 +360,14 @@ def wrap(ctx: Context, thing: Any) -> Value:
     if isinstance(thing, tuple):
         return TupleValue(tuple(wrap(ctx, part) for part in thing), fields=fields_of(type(thing)))
     if isinstance(thing, np.ndarray):
-        if thing.dtype.names:
-            return Static(thing)
+        if thing.dtype.names or thing.dtype.kind == "U":
+            return Static(thing if thing.dtype.names else Texts(thing))
         type_ = _type_of_array(ctx, thing)
         if isinstance(type_.dtype, types.Complex):
             return _parts(ctx, thing)
         return ir.Const(thing, type_)
+    if isinstance(thing, np.str_):
+        return Static(str(thing))
     known = known_by(thing)
     if known:
         return Record(tuple(known), tuple(wrap(ctx, part) for part in known.values()), type(thing))
@@ -398,6 +402,19 @@ def _parts(ctx: Context, array: np.ndarray[Any, Any]) -> Complex:
         real, imag = np.ascontiguousarray(array.real), np.ascontiguousarray(array.imag)
         found = ctx.parts[id(array)] = Complex(ir.Const(real, type_of(real)), ir.Const(imag, type_of(imag)))
     return found
+
+
+def structured_dtype(value: Value) -> np.dtype[Any] | None:
+    """The dtype of records that a value stands for, `[("a", "f8"), ("b", int, (3,))]` or one of NumPy's; else None."""
+    if isinstance(value, Static) and isinstance(value.value, np.dtype):
+        return value.value if value.value.names else None
+    if not isinstance(value, TupleValue) or not value.is_list or not value.items:
+        return None
+    try:
+        fields = [object_of(one, TypeError) for one in value.items]
+        return np.dtype(fields) if all(isinstance(field, tuple) for field in fields) else None
+    except TypeError:
+        return None
 
 
 class Frame:

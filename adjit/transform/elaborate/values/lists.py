@@ -30,6 +30,7 @@ from adjit.transform.elaborate.values.elementwise import as_lazy, check_fits, co
 from adjit.transform.elaborate.values.extents import varies
 from adjit.transform.elaborate.values.frame import ANYWHERE, KEPT, Context, ExtentsDiffer
 from adjit.transform.elaborate.values.sharing import puts_away_items, shares_items
+from adjit.transform.elaborate.values.texts import is_texts, items_of_texts
 from adjit.transform.elaborate.values.values import (
     LEAF,
     ROW,
@@ -65,14 +66,16 @@ from adjit.transform.ir.types import array_type
 
 def elements(ctx: Context, value: Value) -> Value:
     """What NumPy sees of a value: of `x.flat`, the vector; of a list that grows, the array that it makes of it."""
-    if isinstance(value, Flat):
-        return value.array
+    if isinstance(value, Flat) or is_texts(value):
+        return value.array if isinstance(value, Flat) else value
     value = contents(ctx, value)
     return as_array(ctx, value) if isinstance(value, Grown) else value
 
 
 def contents(ctx: Context, value: Value) -> Value:
     """What a loop over a value runs over: of a dictionary its keys, of a queue its items."""
+    if is_texts(value):
+        return items_of_texts(ctx, value)
     if not isinstance(value, Table):
         return value
     if value.kind == "dict":

@@ -38,6 +38,13 @@ class Running(Static):
     generator: ir.Var
 
 
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """An array of texts, in a `Static`."""
+
+    array: Any
+
+
 class Fields(tuple[str, ...]):
     """The names that a named tuple has for its items; `of`: its class."""
 
@@ -506,8 +513,8 @@ _DESCRIBED: Mapping[type, str] = {
 def _described_object(thing: Any) -> str:
     if thing is None or thing is Ellipsis:
         return "None" if thing is None else "`...`"
-    if isinstance(thing, str):
-        return "a string"
+    if isinstance(thing, str | Texts):
+        return "a string" if isinstance(thing, str) else "an array of texts"
     if isinstance(thing, Stream):
         return f"an iterator, of {thing.__name__}"
     name = getattr(thing, "__name__", None) or getattr(thing, "name", None)

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from adjit.rules import structured
 from adjit.rules.complex_numbers import complex_of, parts
+from adjit.rules.registry import class_of
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import allocated, array_of, ordered_like, shape_of, store
@@ -28,12 +30,13 @@ from adjit.transform.elaborate.values.elementwise import (
     paired,
     store_all,
 )
-from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.frame import Frame, structured_dtype, wrap
 from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, shape_argument, taken, takes
 from adjit.transform.elaborate.values.values import (
     Complex,
     Lazy,
     Number,
+    Record,
     Static,
     TupleValue,
     Value,
@@ -48,8 +51,19 @@ from adjit.transform.ir.types import complex_of as complex_type
 from adjit.transform.ir.types import dtype_of
 
 
+def _fields(frame: Frame, kind: Value | None) -> Value | None:
+    """The fields of records that a dtype stands for, with their types and shapes; None of any other."""
+    known = None if kind is None else structured_dtype(kind)
+    if known is None:
+        return None
+    own = ((name, known[name]) for name in known.names or ())
+    return wrap(frame.ctx, tuple((name, field.base.type, field.shape) for name, field in own))
+
+
 def _creator(name: str, fill: int | None) -> Handler:
     def create(frame: Frame, shape: Value, kind: Value | None) -> Value:
+        if (fields := _fields(frame, kind)) is not None:
+            return frame.ctx.call(frame, Static(structured.filled), [shape, fields, ir.integer(fill or 0)], {})
         type_ = dtype_argument(frame, kind, types.float64)
         return allocated(frame.ctx, shape_argument(frame, shape), type_, fill, "array")
 
@@ -143,6 +157,9 @@ def _parts(frame: Frame, value: Value) -> Value:
 def _array(frame: Frame, value: Value, kind: Value | None = None) -> Value:
     """np.array and np.asarray of an array (copied by np.array) or of a display of numbers."""
     ctx = frame.ctx
+    value = _of_object(frame, value)
+    if (fields := _fields(frame, kind)) is not None:
+        return ctx.call(frame, Static(structured.of_rows), [value, fields], {})
     if is_array(value):
         made = copied(ctx, value, "array")
         return converted(ctx, made, dtype_argument(frame, kind, dtype(value))) if kind is not None else made
@@ -153,7 +170,16 @@ def _array(frame: Frame, value: Value, kind: Value | None = None) -> Value:
     return array_of(ctx, value, dtype_argument(frame, kind, None))
 
 
+def _of_object(frame: Frame, value: Value) -> Value:
+    """The array that an object says that it is."""
+    is_object = isinstance(value, Record) and value.of not in (None, np.record)
+    if not is_object or not hasattr(class_of(value.of), "__array__"):  # type: ignore[union-attr, arg-type]
+        return value
+    return frame.ctx.call(frame, frame.ctx.attribute(frame, value, "__array__"), [], {})
+
+
 def _asarray(frame: Frame, value: Value, kind: Value | None) -> Value:
+    value = _of_object(frame, value)
     if not is_array(value) or kind is None:
         return value if is_array(value) else _array(frame, value)
     ctx, what = frame.ctx, "np.asarray"
