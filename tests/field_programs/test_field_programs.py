@@ -20,13 +20,8 @@ PROGRAMS = [program for part in PARTS for program in part.PROGRAMS]
 
 # What is not taken, and how that is said.
 REFUSED: dict[str, str] = {
-    "clip_area": "the argument of tuple is not a tuple",
-    "user_equilibrium": "a tuple indexed with a value that is not constant",
     "pde_control": "a sparse matrix is made of",
-    "transfer_dv": "`except` of a ConvergenceError that an operation raises",
-    "bem_power": "a tuple indexed with a value that is not constant",
     "manipulability": "a list of 3 as a dtype",
-    "phong": "the class SimpleNamespace",
     "invariant_masses": r"`\*` before an array",
     "lane_emden": r"`\*` before an array",
     "strehl": "the end of a slice is not an integer",
