@@ -8,6 +8,7 @@ In: a `Derivative`, options, arrays on the device. Out: results there; nothing i
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -62,11 +63,7 @@ class OnDevice(Specialising, Picklable):
         try:
             return self.strict(*given)
         except Unsupported as fault:
-            if self._takes_constants(fault, given):
-                return self._structured(given)
-            if self._takes_extents(fault, given):
-                return self._with_extents(fault, given)
-            raise
+            return self._again(fault, given, functools.partial(self._apart, given))
         except Stretched:
             if self.derivative.stretches:
                 raise
@@ -75,7 +72,7 @@ class OnDevice(Specialising, Picklable):
     def _apart(self, given: Sequence[Any]) -> Any:
         """The same with the integers among the arguments, and the extents of arrays, known while compiling."""
         names = list(self.__signature__.parameters)
-        found = laid_out(self.derivative, names, given, self._has_constants, self._has_extents)
+        found = laid_out(self.derivative, names, given, self.has_constants, self.has_extents)
         assert found is not None
         layouts, leaves = found
         result = self._of_layouts(layouts)._called(leaves)

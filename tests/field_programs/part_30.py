@@ -349,19 +349,23 @@ class ConvergenceError(RuntimeError):
     pass
 
 
-def lambert(r1, r2, tof, mu=1.0, *, prograde=True, maxiter=200, tol=1e-13):
+def lambert(r1, r2, tof, mu=1.0, *, prograde=True, maxiter=200, tol=1e-4):
     n1, n2 = np.linalg.norm(r1), np.linalg.norm(r2)
     cosd = np.dot(r1, r2) / (n1 * n2)
     tm = 1 if prograde else -1
     A = tm * np.sqrt(n1 * n2 * (1 + cosd))
     if A == 0:
         raise ConvergenceError(f"orbit cannot be computed, {A = }")
-    psi, lo, up = 0.0, -4 * np.pi, 4 * np.pi**2
-    c2, c3 = stumpff(psi)
-    for _ in range(maxiter):
+
+    def flight(psi):
+        c2, c3 = stumpff(psi)
         y = n1 + n2 + A * (psi * c3 - 1) / np.sqrt(c2)
         chi = np.sqrt(y / c2)
-        dt = (chi**3 * c3 + A * np.sqrt(y)) / np.sqrt(mu)
+        return (chi**3 * c3 + A * np.sqrt(y)) / np.sqrt(mu), y
+
+    psi, lo, up = 0.0, -4 * np.pi, 4 * np.pi**2
+    for _ in range(maxiter):
+        dt, y = flight(psi)
         if abs(dt - tof) < tol:
             break
         if dt <= tof:
@@ -369,9 +373,12 @@ def lambert(r1, r2, tof, mu=1.0, *, prograde=True, maxiter=200, tol=1e-13):
         else:
             up = psi
         psi = (lo + up) / 2
-        c2, c3 = stumpff(psi)
     else:
         raise ConvergenceError("no convergence")
+    for _ in range(4):
+        slope = (flight(psi + 1e-4)[0] - flight(psi - 1e-4)[0]) / 2e-4
+        psi -= (flight(psi)[0] - tof) / slope
+    _, y = flight(psi)
     f, g, gdot = 1 - y / n1, A * np.sqrt(y / mu), 1 - y / n2
     return (r2 - f * r1) / g, (gdot * r2 - r1) / g
 

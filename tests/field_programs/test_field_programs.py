@@ -19,13 +19,7 @@ PARTS = [importlib.import_module(f"tests.field_programs.part_{k:02d}") for k in 
 PROGRAMS = [program for part in PARTS for program in part.PROGRAMS]
 
 # What is not taken, and how that is said.
-REFUSED: dict[str, str] = {
-    "clip_area": "the argument of tuple is not a tuple",
-    "user_equilibrium": "a tuple indexed with a value that is not constant",
-    "transfer_dv": "`except` of a ConvergenceError that an operation raises",
-    "bem_power": "a tuple indexed with a value that is not constant",
-    "phong": "the class SimpleNamespace",
-}
+REFUSED: dict[str, str] = {}
 
 
 def leaves(value: Any) -> tuple[Any, list[Any]]:

@@ -68,7 +68,7 @@ def relative(message: str, function: Any) -> str:
       test_errors.py:+3 in tries
         except ZeroDivisionError:
         ^^^^^^^^^^^^^^^^^^^^^^^^^
-      Caught are `raise` and `assert` in the body of `try` itself, and a Cholesky factorisation that fails,
+      Caught are `raise` and `assert`, and a Cholesky factorisation that fails,
       where it is a statement of its own: `l = np.linalg.cholesky(k)`.
       Test with `if` before the operation.
     """,
@@ -88,7 +88,7 @@ def tries(x):
       test_errors.py:+3 in tries_a_logarithm
         except Exception:  # noqa: BLE001  as people write it
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      Caught are `raise` and `assert` in the body of `try` itself, and a Cholesky factorisation that fails,
+      Caught are `raise` and `assert`, and a Cholesky factorisation that fails,
       where it is a statement of its own: `l = np.linalg.cholesky(k)`.
       Test with `if` before the operation.
     """,
@@ -108,7 +108,7 @@ def tries_a_logarithm(x):
       test_errors.py:+3 in tries_inside_an_expression
         except np.linalg.LinAlgError:
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      Caught are `raise` and `assert` in the body of `try` itself, and a Cholesky factorisation that fails,
+      Caught are `raise` and `assert`, and a Cholesky factorisation that fails,
       where it is a statement of its own: `l = np.linalg.cholesky(k)`.
       Test with `if` before the operation.
     """,

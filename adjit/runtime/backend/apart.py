@@ -166,7 +166,8 @@ def _compiled(callee: Any, args: tuple[types.Type, ...], flags: Any, name: str) 
 def _inferred(callee: Any, args: tuple[types.Type, ...], flags: Any) -> types.Type | None:
     function, pipeline = _to_compile(callee, args)
     try:
-        return inferred_signature(function, args, flags, pipeline, {}).return_type
+        found: types.Type = inferred_signature(function, args, flags, pipeline, {}).return_type
+        return found
     except _FAILURES:
         return None
 

@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from numba.core import errors, types, typing
+from numba.core import errors, types
 from numba.core.compiler import Flags, compile_extra
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import AnalysisPass, PassManager, register_pass
@@ -26,7 +26,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import BaseTypeInference
-from numba.core.typing.templates import Signature, signature
+from numba.core.typing.templates import Signature, make_concrete_template, signature
 
 _NO_FLAGS = object()
 
@@ -147,7 +147,7 @@ def _get_call_template(dispatcher: Any, args: Any, kws: Any) -> Any:
     pysig, args = dispatcher.fold_argument_types(args, kws)
     name = dispatcher.py_func.__name__
     told = [_signature_of(dispatcher, tuple(args))]
-    return typing.make_concrete_template(f"CallTemplate({name})", key=name, signatures=told), pysig, args, {}
+    return make_concrete_template(f"CallTemplate({name})", key=name, signatures=told), pysig, args, {}
 
 
 def _get_overload(dispatcher: Any, sig: Any) -> Any:
@@ -157,5 +157,6 @@ def _get_overload(dispatcher: Any, sig: Any) -> Any:
     return _compiled(dispatcher, sig)
 
 
-_compiling, _compiled = Dispatcher.get_call_template, Dispatcher.get_overload
-Dispatcher.get_call_template, Dispatcher.get_overload = _get_call_template, _get_overload
+_asked: Any = Dispatcher
+_compiling, _compiled = _asked.get_call_template, _asked.get_overload
+_asked.get_call_template, _asked.get_overload = _get_call_template, _get_overload

@@ -10,6 +10,7 @@ that of the variable it is assigned to.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,6 +21,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute
 from adjit.transform.elaborate.containers import drained, extended, get_item, listed, set_item
+from adjit.transform.elaborate.control import do_for_option, of_option, unless_left
 from adjit.transform.elaborate.expressions import (
     evaluate,
     subscript_entries,
@@ -31,6 +33,7 @@ from adjit.transform.elaborate.operators import BINARY, in_place
 from adjit.transform.elaborate.python_builtins import known_items, so_many
 from adjit.transform.elaborate.records import set_attribute
 from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.choices import fitting
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.names import kept, now
@@ -41,6 +44,7 @@ from adjit.transform.elaborate.values.values import (
     Lazy,
     Method,
     Number,
+    OneOf,
     Paired,
     Places,
     Record,
@@ -59,6 +63,10 @@ from adjit.transform.elaborate.whole_arrays import indexing
 
 def assignment(frame: Frame, node: cst.Assign) -> None:
     value = whole(frame, node.value)
+    unless_left(frame, functools.partial(_assigned, frame, node, value))
+
+
+def _assigned(frame: Frame, node: cst.Assign, value: Value) -> None:
     targets = [t.target for t in node.targets]
     if len(targets) > 1:
         value = materialise(frame.ctx, value)
@@ -74,47 +82,25 @@ def assignment(frame: Frame, node: cst.Assign) -> None:
 
 def annotated_assignment(frame: Frame, node: cst.AnnAssign) -> None:
     if node.value is not None:
-        assign(frame, node.target, whole(frame, node.value))
+        value = whole(frame, node.value)
+        unless_left(frame, lambda: assign(frame, node.target, value))
 
 
 def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
-    ctx = frame.ctx
     callee = BINARY[type(node.operator).__name__.removesuffix("Assign")]
     target = node.target
-    if isinstance(target, cst.Subscript):
-        container = evaluate(frame, target.value)
-        if isinstance(container, Grown) or (isinstance(container, TupleValue) and container.is_list):
-            entries = subscript_entries(frame, target)
-            old = get_item(frame, container, entries)
-            value = evaluate(frame, node.value)
-            _updated(frame, old, callee, value, lambda new: set_item(frame, now(frame, container), entries, new))
-            return
-        if isinstance(container, Record | Table):
-            entries = subscript_entries(frame, target)
-            old = tables.item_of(frame, container, entries)
-            value = evaluate(frame, node.value)
-
-            def put(new: Value) -> None:
-                owner = now(frame, container)
-                assert isinstance(owner, Record | Table)
-                tables.store(frame, owner, entries, new)
-
-            _updated(frame, old, callee, value, put)
-            return
-        place = subscript_place(frame, target, container)
-        mark = len(ctx.builder.ops)
-        value = evaluate(frame, node.value)
-        indexing.update(ctx, place, callee, value, mark)
-        return
-    if isinstance(target, cst.Attribute):
-        owner, name = evaluate(frame, target.value), target.attr.value
-        old = attribute(frame, owner, name)
-        value = evaluate(frame, node.value)
-        _updated(frame, old, callee, value, lambda new: set_attribute(frame, now(frame, owner), name, new))
+    if isinstance(target, cst.Subscript | cst.Attribute):
+        _updated_part(frame, node, target, callee, evaluate(frame, target.value))
         return
     assert isinstance(target, cst.Name)
     old = evaluate(frame, target)
     value = evaluate(frame, node.value)
+    unless_left(frame, functools.partial(_updated_name, frame, target, callee, old, value))
+
+
+def _updated_name(frame: Frame, target: cst.Name, callee: Any, old: Value, value: Value) -> None:
+    """`name op= value`."""
+    ctx = frame.ctx
     if isinstance(old, ir.Var) and old in ctx.elements_of_views:
         raise ctx.unsupported(
             "augmented assignment to a view of one element",
@@ -134,6 +120,52 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
         return
     found = tables.changed_by(frame, callee, old, value)
     bind(frame, target.value, in_place(frame, callee, old, value) if found is None else found)
+
+
+def _updated_part(
+    frame: Frame, node: cst.AugAssign, target: cst.Subscript | cst.Attribute, callee: Any, container: Value
+) -> None:
+    """`container[...] op= value` or `container.name op= value`."""
+    ctx = frame.ctx
+    if isinstance(container, OneOf):
+        do_for_option(frame, container, lambda option: _updated_part(frame, node, target, callee, now(frame, option)))
+        return
+    if isinstance(target, cst.Subscript):
+        if isinstance(container, Grown) or (isinstance(container, TupleValue) and container.is_list):
+            entries = subscript_entries(frame, target)
+            old = get_item(frame, container, entries)
+            value = evaluate(frame, node.value)
+
+            def put_item(new: Value) -> None:
+                set_item(frame, now(frame, container), entries, new)
+
+            unless_left(frame, lambda: _updated(frame, old, callee, value, put_item))
+            return
+        if isinstance(container, Record | Table):
+            entries = subscript_entries(frame, target)
+            old = tables.item_of(frame, container, entries)
+            value = evaluate(frame, node.value)
+
+            def put(new: Value) -> None:
+                owner = now(frame, container)
+                assert isinstance(owner, Record | Table)
+                tables.store(frame, owner, entries, new)
+
+            unless_left(frame, lambda: _updated(frame, old, callee, value, put))
+            return
+        place = subscript_place(frame, target, container)
+        mark = len(ctx.builder.ops)
+        value = evaluate(frame, node.value)
+        unless_left(frame, lambda: indexing.update(ctx, place, callee, value, mark))
+        return
+    name = target.attr.value
+    old = attribute(frame, container, name)
+    value = evaluate(frame, node.value)
+
+    def set_new(new: Value) -> None:
+        set_attribute(frame, now(frame, container), name, new)
+
+    unless_left(frame, lambda: _updated(frame, old, callee, value, set_new))
 
 
 def _updated(frame: Frame, old: Value, callee: Any, value: Value, store: Callable[[Value], None]) -> None:
@@ -157,32 +189,46 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
         bind(frame, target.value, value, is_item)
         return
     value = there(ctx, value, "the value")
+    if isinstance(target, cst.Subscript | cst.Attribute):
+        mark = len(ctx.builder.ops)
+        _put(frame, target, evaluate(frame, target.value), value, mark)
+        return
     if isinstance(target, cst.Tuple | cst.List):
         value = all_of_stream(frame, value)
         starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)
         for element, item in zip(target.elements, items, strict=True):
             assign(frame, element.value, item, is_item=isinstance(value, TupleValue))
-    elif isinstance(target, cst.Subscript):
-        mark = len(ctx.builder.ops)
-        container = evaluate(frame, target.value)
-        if is_list(container):
-            set_item(frame, container, subscript_entries(frame, target), value)
-            return
-        if isinstance(container, Record | Table):
-            tables.store(frame, container, subscript_entries(frame, target), value)
-            return
-        place = subscript_place(frame, target, container)
-        indexing.write(ctx, place, settled(ctx, value, mark))
-    elif isinstance(target, cst.Attribute):
-        set_attribute(frame, evaluate(frame, target.value), target.attr.value, value)
     else:
         raise ctx.unsupported("an assignment to this", "Assign to a variable.", node=target)
+
+
+def _put(frame: Frame, target: cst.Subscript | cst.Attribute, owner: Value, value: Value, mark: int) -> None:
+    """`owner[...] = value` or `owner.name = value`; after so many operations the value was there."""
+    if isinstance(owner, OneOf):
+        value = materialise(frame.ctx, value)
+        do_for_option(frame, owner, lambda option: _put(frame, target, now(frame, option), value, mark))
+    elif isinstance(target, cst.Attribute):
+        set_attribute(frame, owner, target.attr.value, value)
+    elif is_list(owner):
+        set_item(frame, owner, subscript_entries(frame, target), value)
+    elif isinstance(owner, Record | Table):
+        tables.store(frame, owner, subscript_entries(frame, target), value)
+    else:
+        place = subscript_place(frame, target, owner)
+        indexing.write(frame.ctx, place, settled(frame.ctx, value, mark))
 
 
 def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> Sequence[Value]:
     """The items for `count` targets, of which the `starred` one takes all that the others leave."""
     ctx, value = frame.ctx, drained(frame, value) if isinstance(value, Record) else value
+    if isinstance(value, OneOf):
+        fits = functools.partial(_has_so_many, count=count, is_least=starred is not None)
+        value = fitting(ctx, value, fits, ValueError, "a wrong number of values to unpack")
+    if isinstance(value, OneOf):
+        found = of_option(frame, value, lambda o: TupleValue(tuple(_unpacked(frame, o, count, starred))))
+        assert isinstance(found, TupleValue)
+        return found.items
     items = known_items(frame, value)
     if items is None and starred is not None:
         return _with_rest(frame, listed(frame, value), starred, count - 1 - starred)
@@ -194,6 +240,12 @@ def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> Se
     if len(items) != count:
         raise ctx.mismatch(f"{len(items)} values for {count} names", "Give a name for each value.")
     return items
+
+
+def _has_so_many(value: Value, count: int, is_least: bool) -> bool:
+    """Whether a tuple or list has an item for each of so many targets, one of which `is_least` takes the others."""
+    have = len(value.items) if isinstance(value, TupleValue) else count
+    return have >= count - 1 if is_least else have == count
 
 
 def _with_rest(frame: Frame, whole: Grown | TupleValue, before: int, after: int) -> Sequence[Value]:

@@ -26,7 +26,18 @@ from numba import types
 
 from adjit import errors
 from adjit.notation import to_text
-from adjit.rules.registry import ALL_GIVEN, ARRAY_LIKE, KNOWN, SEVERAL, Entry, Maker, is_builtin, lookup, lookup_complex
+from adjit.rules.registry import (
+    ALL_GIVEN,
+    ARRAY_LIKE,
+    KNOWN,
+    SEVERAL,
+    Entry,
+    Maker,
+    class_of,
+    is_builtin,
+    lookup,
+    lookup_complex,
+)
 from adjit.rules.ufunc_methods import METHODS_OF_UFUNCS
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
@@ -47,6 +58,7 @@ from adjit.transform.elaborate.records import (
     called_object,
     check_class,
     constructed,
+    has,
     method_of,
     opened,
     partial,
@@ -56,6 +68,7 @@ from adjit.transform.elaborate.tables import is_keyed
 from adjit.transform.elaborate.tables import method as method_of_table
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import array_of, ordered_like, shape_of
+from adjit.transform.elaborate.values.choices import fitting
 from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, where
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import bound, element_type, taken
@@ -122,7 +135,13 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     if isinstance(owner, Record):
         return attribute_of_record(frame, owner, name)
     if isinstance(owner, OneOf):
-        return of_option(frame, owner, lambda option: attribute(frame, option, name))
+        says = f"what is chosen at run time has no attribute `{name}`"
+        rest = fitting(ctx, owner, lambda option: has(option, name), AttributeError, says)
+        if not isinstance(rest, OneOf):
+            return attribute(frame, rest, name)
+        if any(_gives_method(option, name) for option in rest.options):
+            return Method(rest, name)
+        return of_option(frame, rest, lambda option: attribute(frame, option, name))
     if isinstance(owner, Static) and isinstance(owner.value, Parent):
         return attribute_of_parent(frame, owner.value, name)
     if isinstance(owner, Running):
@@ -164,6 +183,16 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     if is_number(owner) and name == "dtype":
         return Static(np.dtype(str(dtype(owner))))
     return Method(owner, name)
+
+
+def _gives_method(owner: Value, name: str) -> bool:
+    """Whether `owner.name` is something to be called with the owner."""
+    if isinstance(owner, Record) and owner.of is not None:
+        thing = inspect.getattr_static(class_of(owner.of), name, None)
+        return name not in owner.keys and isinstance(thing, FunctionType | functools._lru_cache_wrapper)
+    if isinstance(owner, TupleValue) and isinstance(owner.fields, Fields):
+        return name not in owner.fields
+    return isinstance(owner, Record | TupleValue | Table | Grown)
 
 
 def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
@@ -220,11 +249,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
             return _of_rules(ctx, callee, given, keywords)
         return ctx.inline(callee, given, keywords, frame.is_rule, frame.weak)
     is_held = isinstance(callee, type) and not _is_of_library(callee)  # an object may keep it for later
-    of_texts = None
-    if not is_held:
-        of_texts = for_option(frame, TupleValue(tuple(args)), lambda made: call(frame, function, _items(made), named))
-    if of_texts is not None:
-        return of_texts
+    if not is_held and (found := _for_option(frame, function, args, named)) is not None:
+        return found
     if not is_held and not (_is_hashable(callee) and callee in RUNNING_THROUGH):
         args = [all_of_stream(frame, a) for a in args]
         named = {name: all_of_stream(frame, value) for name, value in named.items()}
@@ -236,9 +262,14 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     return _resolved(frame, callee, list(args), dict(named))
 
 
-def _items(value: Value) -> tuple[Value, ...]:
-    assert isinstance(value, TupleValue)
-    return value.items
+def _for_option(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """A call with something that is chosen at run time among the arguments, functions aside; None if nothing is."""
+
+    def run(made: Value) -> Value:
+        assert isinstance(made, TupleValue)
+        return call(frame, function, made.items[: len(args)], dict(zip(named, made.items[len(args) :], strict=True)))
+
+    return for_option(frame, TupleValue((*args, *named.values())), run)
 
 
 # What joins the arrays of a list, which may be of different lengths.
@@ -674,6 +705,9 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         of_texts = made_of_texts(ctx, getattr(np.ndarray, method.name), [owner, *args], named)
         assert of_texts is not None
         return of_texts
+    if isinstance(owner, OneOf):
+        given, keywords = _computed(ctx, args, named)
+        return of_option(frame, owner, lambda o: call(frame, attribute(frame, o, method.name), given, keywords))
     if is_complex(owner):
         found = _complex_method(frame, method, args, named)
         if found is not None:

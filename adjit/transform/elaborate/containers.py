@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from adjit import errors
 from adjit.rules.registry import class_of
 from adjit.transform import ir
-from adjit.transform.elaborate.control import either_value
+from adjit.transform.elaborate.control import either_value, of_option
 from adjit.transform.elaborate.operators import compare, either, truth
 from adjit.transform.elaborate.values import algorithms, complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
@@ -36,7 +36,7 @@ from adjit.transform.elaborate.values.lists import (
     store_item,
     with_width,
 )
-from adjit.transform.elaborate.values.names import append_to_item, changed, changes_rows, item, known_in
+from adjit.transform.elaborate.values.names import append_to_item, by_cell, changed, changes_rows, item, known_in
 from adjit.transform.elaborate.values.sharing import (
     has_mutable,
     in_place,
@@ -51,7 +51,9 @@ from adjit.transform.elaborate.values.values import (
     Cell,
     Grown,
     List,
+    OneOf,
     Record,
+    Shape,
     SliceValue,
     Static,
     Table,
@@ -63,8 +65,10 @@ from adjit.transform.elaborate.values.values import (
     described,
     is_array,
     is_list,
+    is_mutable,
     is_number,
     item_of,
+    joint,
     leaves_of,
     ndim,
     pairs_of,
@@ -98,9 +102,13 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
     if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
         if _are_choices(base.items):
             return _chosen(frame, base.items, entry)
+        if ctx.keeps_chosen and all(is_mutable(one) and isinstance(one.cell, Cell) for one in base.items):
+            return _chosen(frame, base.items, entry)
         if item_of(*(structure(one) for one in base.items)) is not None and _is_even(ctx, base):
             whole = _as_grown(frame, base)
             return item(ctx, whole, _from_start(frame, whole, entry))
+        if not ctx.wants_known and _may_be_any(base.items):
+            return _chosen(frame, base.items, entry)
     raise ctx.not_constant("a tuple indexed with a value that is not constant", "Use an array, or a constant index.")
 
 
@@ -129,7 +137,7 @@ def _as_grown(frame: Frame, base: TupleValue) -> Grown:
 def _is_even(ctx: Context, base: TupleValue) -> bool:
     """Whether the items can be rows of arrays: the arrays in them are known to be of one shape."""
     rows = [leaves_of(one) for one in base.items]
-    return all(
+    return len(set(map(len, rows))) == 1 and all(
         len({shape_of(ctx, leaf) for leaf in column}) == 1 and len({is_array(leaf) for leaf in column}) == 1
         for column in zip(*rows, strict=True)
     )
@@ -159,6 +167,18 @@ def _are_choices(values: Sequence[Value]) -> bool:
     columns = _columns(values)
     has_others = any(not all(map(is_number, column)) for column in columns)
     return has_others and all(map(_are_choices, columns))
+
+
+def _may_be_any(values: Sequence[Value]) -> bool:
+    """Whether a value can be any of these: arrays of one rank, objects, tuples and the like."""
+    shape: Shape | None = structure(by_cell(values[0]))
+    for one in values[1:]:
+        shape = None if shape is None else joint(shape, structure(by_cell(one)), chooses=True)
+    alike: dict[Shape, list[Value]] = {}
+    for one in values:
+        alike.setdefault(structure(one), []).append(one)
+    columns = (column for group in alike.values() for column in zip(*map(leaves_of, group), strict=True))
+    return shape is not None and all(len({ndim(leaf) for leaf in column}) == 1 for column in columns)
 
 
 def _columns(values: Sequence[Value]) -> list[tuple[Value, ...]]:
@@ -463,6 +483,10 @@ def listed(frame: Frame, value: Value) -> List:
     """`list(value)`: a list of its own."""
     ctx = frame.ctx
     value = opened_stream(frame, drained(frame, value))
+    if isinstance(value, OneOf):
+        found = of_option(frame, value, functools.partial(listed, frame))
+        assert isinstance(found, List)
+        return found
     if as_stream(value) is not None:
         return ctx.collected(frame, value, None)
     value = contents(ctx, value)

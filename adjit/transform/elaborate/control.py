@@ -11,9 +11,8 @@ import contextlib
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 from typing import NamedTuple
 
 from numba import types
@@ -23,7 +22,7 @@ from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.elaborate.draws import KINDS
 from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
-from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, is_option, number_type
+from adjit.transform.elaborate.values.choices import any_of, functions_in, is_option, is_text, number, renumbered
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.extents import (
     fixed_extents,
@@ -32,8 +31,8 @@ from adjit.transform.elaborate.values.extents import (
     of_extents,
     still_fixed,
 )
-from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
-from adjit.transform.elaborate.values.names import held_by, kept, mentions, new_cell
+from adjit.transform.elaborate.values.frame import ANYWHERE, ChosenChanges, Context, Frame, Guess
+from adjit.transform.elaborate.values.names import as_copy, by_cell, held_by, kept, mentions, new_cell
 from adjit.transform.elaborate.values.streams import COUNTED
 from adjit.transform.elaborate.values.values import (
     CELL,
@@ -54,6 +53,7 @@ from adjit.transform.elaborate.values.values import (
     joint,
     leaf_count,
     leaves_of,
+    may_be_chosen,
     pairs_of,
     parts_of,
     rebuild,
@@ -63,7 +63,8 @@ from adjit.transform.elaborate.values.values import (
 from adjit.transform.ir.types import array_type_of, typed_const, unify
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
-RAISED, EXCEPTION = "%raised", "%exception"  # an exception was raised that is caught, and by which handler
+# an exception was raised that is caught, the number of its class, and the object
+RAISED, EXCEPTION, THROWN = "%raised", "%exception", "%thrown"
 ENDED = "%ended"  # the test of a loop failed, where it stands in the trip
 EXPRESSION = "%expression"  # the value of a conditional expression while its sides are elaborated
 REDUCED = "%reduced"  # what functools.reduce has made so far
@@ -71,8 +72,8 @@ CHECKPOINTED = "%checkpointed"  # the value of a checkpointed call, as it leaves
 FLAGS = (BREAK, CONTINUE, RETURN, ENDED, RAISED)
 CALLERS = "caller:"  # before the names of the variables of who runs through a generator, among those of the generator
 _SPOKEN = {
-    BREAK: "broke", CONTINUE: "skip", RETURN: "returned", ENDED: "ended", RAISED: "raised", EXCEPTION: "handler",
-    VALUE: "result", EXPRESSION: "chosen", CHECKPOINTED: "result", REDUCED: "reduced",
+    BREAK: "broke", CONTINUE: "skip", RETURN: "returned", ENDED: "ended", RAISED: "raised", EXCEPTION: "kind",
+    THROWN: "error", VALUE: "result", EXPRESSION: "chosen", CHECKPOINTED: "result", REDUCED: "reduced",
 }  # fmt: skip
 
 Env = dict[str, Value]
@@ -133,7 +134,7 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     put_away = ctx.put_away
     for run in (then, orelse):
         frame.env, ctx.put_away = dict(before), set(put_away)
-        with ctx.builder.region() as ops:
+        with aside(ctx) as ops:
             _run(frame, run)
         sides.append(_Side(ops, frame.env, [], ctx.put_away))
     ctx.builder.origin = origin  # that of the last statement in a branch until now
@@ -151,8 +152,11 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
             continue
         a = _from_before(frame, name, b) if a is None else a
         b = _from_before(frame, name, a) if b is None else b
-        frame.env[name] = _join(ctx, name, (a, b), sides, outs)
-        if all(_is_alone(frame, name, side.env, side.put_away) for side in sides):
+        if name.startswith(CELL):
+            a, b = _without_raised(ctx, sides, (a, b))
+        is_alone = all(_is_alone(frame, name, side.env, side.put_away) for side in sides)
+        frame.env[name] = _join(ctx, name, (a, b), sides, outs, is_alone)
+        if is_alone:
             alone.append(name)
     for name in alone:
         frame.env[name] = kept(frame, frame.env[name])
@@ -163,15 +167,47 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
         _note_phi(ctx, out, incoming)
 
 
+@contextlib.contextmanager
+def aside(ctx: Context) -> Iterator[list[ir.Op]]:
+    """Operations in a list of their own, which run at most once where it is put."""
+    ctx.sides += 1
+    try:
+        with ctx.builder.region() as ops:
+            yield ops
+    finally:
+        ctx.sides -= 1
+
+
+def unless_left(frame: Frame, run: Callable[[], None]) -> None:
+    """Runs what comes next, unless control has left: by a statement before, or as a call has raised what is caught."""
+
+    def gone() -> None:
+        if all(flag(frame, name) == ir.boolean(False) for name in FLAGS if name != RAISED):
+            frame.env[RAISED] = ir.boolean(True)
+
+    conditional(frame, left(frame), gone if isinstance(flag(frame, RAISED), ir.Var) else lambda: None, run)
+
+
 def either_value(frame: Frame, condition: ir.Operand, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
     """`yes() if condition else no()`, with the variables that the side assigns which is taken."""
+    found = _either_or_none(frame, condition, yes, no)
+    assert found is not None
+    return found
+
+
+def _either_or_none(
+    frame: Frame, condition: ir.Operand, yes: Callable[[], Value | None], no: Callable[[], Value | None]
+) -> Value | None:
+    """The same, of sides that may have no value, as they raise; None if neither has one."""
     outer = frame.env.pop(EXPRESSION, None)
 
-    def side(value: Callable[[], Value]) -> None:
-        frame.env[EXPRESSION] = materialise(frame.ctx, value())
+    def side(value: Callable[[], Value | None]) -> None:
+        if (made := value()) is not None:
+            frame.env[EXPRESSION] = by_cell(materialise(frame.ctx, made))
 
     conditional(frame, condition, functools.partial(side, yes), functools.partial(side, no))
-    found = frame.env.pop(EXPRESSION)
+    found = frame.env.pop(EXPRESSION, None)
+    found = None if found is None else seen(frame.env, found)
     if outer is not None:
         frame.env[EXPRESSION] = outer
     if isinstance(found, Poison):
@@ -183,18 +219,57 @@ def either_value(frame: Frame, condition: ir.Operand, yes: Callable[[], Value], 
     return found
 
 
-def of_option(frame: Frame, chosen: OneOf, run: Callable[[Static], Value], place: int = 0) -> Value:
-    """`run` of what is chosen at run time, in that place or after it: a branch for each option but the last."""
-    own = functools.partial(run, chosen.options[place])
-    if place + 1 == len(chosen.options):
-        return own()
-    others = functools.partial(of_option, frame, chosen, run, place + 1)
-    return either_value(frame, is_option(frame.ctx, chosen, place), own, others)
+def of_option(frame: Frame, chosen: OneOf, run: Callable[[Value], Value]) -> Value:
+    """`run` of what is chosen at run time: a branch for each option but the last. One that Python would refuse to call
+    so raises TypeError there, as it runs."""
+    faults: list[errors.WrongCall] = []
+
+    def own(option: Value) -> Value | None:
+        forget = as_it_is(frame)
+        try:
+            with aside(frame.ctx) as ops:
+                found = run(option)
+        except errors.WrongCall as fault:
+            forget()
+            faults.append(fault)
+            frame.ctx.builder.emit(ir.Raise(exception=TypeError, args=(fault.what,)))
+            return None
+        frame.ctx.builder.ops.extend(ops)
+        return found
+
+    def at(place: int) -> Value | None:
+        first = functools.partial(own, chosen.options[place])
+        if place + 1 == len(chosen.options):
+            return first()
+        is_first = is_option(frame.ctx, chosen, place)
+        return _either_or_none(frame, is_first, first, functools.partial(at, place + 1))
+
+    made = at(0)
+    if made is None:
+        raise faults[0]
+    return made
+
+
+def do_for_option(frame: Frame, value: Value, run: Callable[[Value], None]) -> bool:
+    """Runs something with what is chosen at run time, in a branch for each option; whether the value is that."""
+    if not isinstance(value, OneOf):
+        return False
+
+    def at(place: int) -> None:
+        own = functools.partial(run, value.options[place])
+        if place + 1 == len(value.options):
+            own()
+        else:
+            conditional(frame, is_option(frame.ctx, value, place), own, functools.partial(at, place + 1))
+
+    at(0)
+    return True
 
 
 def for_option(frame: Frame, value: Value, run: Callable[[Value], Value]) -> Value | None:
-    """`run` of a value in which each text that is chosen at run time is one of its options; None if none is in it."""
-    if isinstance(value, OneOf) and all(isinstance(option.value, str | Enum) for option in value.options):
+    """`run` of a value in which all that is chosen at run time, but functions, is one of its options; None if nothing
+    is."""
+    if isinstance(value, OneOf) and not all(map(_is_function, value.options)):
         return of_option(frame, value, run)
     if not isinstance(value, TupleValue):
         return None
@@ -208,6 +283,10 @@ def for_option(frame: Frame, value: Value, run: Callable[[Value], Value]) -> Val
         if (found := for_option(frame, item, whole)) is not None:
             return found
     return None
+
+
+def _is_function(value: Value) -> bool:
+    return isinstance(value, Static) and not is_text(value)
 
 
 def _run(frame: Frame, run: Callable[[], None]) -> None:
@@ -245,18 +324,37 @@ def _note_phi(ctx: Context, out: ir.Var, incoming: Sequence[ir.Operand]) -> None
         ctx.new_array(out, shape, frozenset().union(*map(ctx.roots_of, incoming)))
 
 
-def _join(ctx: Context, name: str, held: Sequence[Value | None], sides: Sequence[_Side], outs: list[ir.Var]) -> Value:
-    """What a variable holds after a branch; `held`: what each side leaves in it, of which one may be nothing."""
+def _join(
+    ctx: Context,
+    name: str,
+    held: Sequence[Value | None],
+    sides: Sequence[_Side],
+    outs: list[ir.Var],
+    is_alone: bool,
+) -> Value:
+    """What a variable holds after a branch; `held`: what each side leaves in it, of which one may be nothing.
+
+    is_alone: of lists and objects, this is the only name.
+    """
     known = [value for value in held if value is not None]
     poison = next((value for value in known if isinstance(value, Poison)), None)
     if poison is not None:
         return poison
-    shape = _joint(ctx, structure(known[0]), structure(known[-1]))
-    if shape is None:
-        # lists that are not the same one: by what is in them
-        held = [v if v is None else seen(side.env, v) for side, v in zip(sides, held, strict=True)]
-        known = [value for value in held if value is not None]
+    envs = [side.env for side, value in zip(sides, held, strict=True) if value is not None]
+    if name.startswith(CELL):
+        # what a list holds is one list
         shape = _joint(ctx, structure(known[0]), structure(known[-1]))
+    else:
+        shape = _common(ctx, (envs[0], known[0]), (envs[-1], known[-1]), ctx.keeps_chosen and not is_alone)
+    if shape is not None:
+        named = held
+        held = [_in_list(side.env, shape, v) for side, v in zip(sides, held, strict=True)]
+        is_copy = False
+        for side, one, content in zip(sides, named, held, strict=True):
+            if one is not None and content is not one and not is_alone:
+                _is_copied(ctx, side.env, one)
+                is_copy = True
+        known = [value for value in held if value is not None]
     found: list[list[ir.Operand]] = []
     for side, value in zip(sides, held, strict=True):
         if value is not None and shape is not None:
@@ -281,7 +379,21 @@ def _join(ctx: Context, name: str, held: Sequence[Value | None], sides: Sequence
                 side.yields.append(_brought(ctx, name, None if value is None else next(rest), type_))
         outs.append(_variable(name, type_))
         made.append(outs[-1])
-    return rebuild(shape, made)
+    found_value = rebuild(shape, made)
+    return as_copy(found_value) if is_copy else found_value
+
+
+def _without_raised(
+    ctx: Context, sides: Sequence[_Side], held: tuple[Value | None, Value | None]
+) -> tuple[Value | None, Value | None]:
+    """What is in a list or object on each side; nothing on one that has raised, where it is of another kind: who made
+    it does not have it then."""
+    one, other = held
+    if one is None or other is None or _joint(ctx, structure(one), structure(other)) is not None:
+        return held
+    if sides[0].env.get(RAISED) == ir.boolean(True):
+        return None, other
+    return (one, None) if sides[1].env.get(RAISED) == ir.boolean(True) else held
 
 
 def _is_alone(frame: Frame, name: str, env: Env, put_away: Collection[str]) -> bool:
@@ -302,24 +414,80 @@ def _at_end_of(ctx: Context, ops: list[ir.Op]) -> Iterator[None]:
     ops.extend(more)
 
 
-def _functions(shape: Shape) -> tuple[Static, ...]:
-    """Those that it may hold, if that is what it holds."""
-    if shape.kind == "function":
-        return shape.parts
-    return functions_in(shape.parts[0]) if shape.kind == "static" else ()
+def _are_functions(shape: Shape) -> bool:
+    """Whether it is a function or a text, or one of several."""
+    options = shape.parts if shape.kind == "chosen" else (shape,)
+    return all(option.kind == "static" and may_be_chosen(option.parts[0]) for option in options)
 
 
 def _joint(ctx: Context, one: Shape, other: Shape) -> Shape | None:
     """How a value is put together that is one on a path and the other on another; a function becomes one of several."""
-    options = any_of(_functions(one), _functions(other))
-    found = Shape("function", options) if options and one != other else joint(one, other)
+    found = joint(one, other, chooses=_are_functions(one) and _are_functions(other))
     return apart(found) if found is not None and ctx.own_extents else found
+
+
+def _common(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value], keeps: bool) -> Shape | None:
+    """The same of values with what is in lists there. Lists that are not the same one are known by what is in them,
+    unless it `keeps` them; what is put together in two ways is one of both, unless a loop around may be written out."""
+    shapes = structure(one[1]), structure(other[1])
+    if (found := _joint(ctx, *shapes)) is not None:
+        return found
+    found = None if keeps else _joint(ctx, structure(seen(*one)), structure(seen(*other)))
+    return found or _choice(ctx, *shapes)
+
+
+def _is_copied(ctx: Context, env: Env, value: Value) -> None:
+    """Takes note that a variable has what is in these lists and objects, and not themselves: they may not change."""
+    for part in parts_of(value):
+        if isinstance(part, Cell) and part.key not in ctx.copied_cells and not ctx.keeps_chosen:
+            if not ctx.changes.get(part.key, set()).isdisjoint(ctx.loops):
+                raise ChosenChanges
+            ctx.copied_cells.add(part.key)
+            state = env.get(part.key)
+            for one in state.items if isinstance(state, TupleValue | Record) else ():
+                _is_copied(ctx, env, one)
+
+
+def _choice(ctx: Context, one: Shape, other: Shape) -> Shape | None:
+    if ctx.wants_known and not ctx.keeps_chosen:
+        return None
+    found = joint(one, other, chooses=True)
+    return apart(found) if found is not None and ctx.own_extents else found
+
+
+def _leaves_of_chosen(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:
+    """The operands of a value that is one of several, of which this is one, or one of some."""
+    options, which = (value.options, value) if isinstance(value, OneOf) else ((value,), None)
+    if isinstance(value, Maybe):
+        options = (Static(None), value.value)
+        which = OneOf(options, scalars.negated(ctx, value.is_there))
+    places = [_place_in(shape, structure(option)) for option in options]
+    if None in places or len(set(places)) < len(places):
+        return None
+    known = [place for place in places if place is not None]
+    count = len(shape.parts)
+    found = [number(known[0], count) if which is None else renumbered(ctx, which, known, count)]
+    for place, part in enumerate(shape.parts):
+        inner: list[ir.Operand] | None = [_NOTHING] * leaf_count(part)
+        if place in known:
+            inner = _leaves_as(ctx, part, options[known.index(place)])
+        if inner is None:
+            return None
+        found += inner
+    return found
+
+
+def _place_in(shape: Shape, option: Shape) -> int | None:
+    """Which of the options it is."""
+    if option in shape.parts:
+        return shape.parts.index(option)
+    return next((k for k, part in enumerate(shape.parts) if joint(part, option) == part), None)
 
 
 def _leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:
     """The operands of a value put together like `shape`, real numbers taken as complex ones; None if it cannot be."""
-    if shape.kind == "function":
-        value = as_one_of(ctx, value, shape.parts)
+    if shape.kind == "chosen":
+        return _leaves_of_chosen(ctx, shape, value)
     if shape.kind == "maybe":
         if value == Static(None):
             return [ir.boolean(False), *[_NOTHING] * leaf_count(shape.parts[0])]
@@ -336,7 +504,7 @@ def _leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | N
         if isinstance(value, TupleValue) and not value.items:
             return [*[_EMPTY] * leaf_count(shape.parts[0]), ir.integer(0)]
         return leaves_of(lists.grown(ctx, value, shape.parts[0]))
-    if isinstance(value, TupleValue):
+    if isinstance(value, TupleValue | Record):
         found = [_leaves_as(ctx, part, item) for part, item in zip(shape.parts, value.items, strict=True)]
         return None if None in found else [leaf for leaves in found for leaf in leaves or ()]
     if shape.kind != "complex" or not isinstance(value, ir.Var | ir.Const):
@@ -472,6 +640,8 @@ def carried_loop(
                 held = frame.env[name]
                 if name in alone and is_mutable(held):
                     frame.env[name] = held_by(frame, alone[name], held)
+                elif not name.startswith(CELL):
+                    frame.env[name] = as_copy(held)
             elif not _is_flag(name):
                 frame.env.pop(name, None)
         was_in_loop, frame.in_loop = frame.in_loop, True
@@ -524,7 +694,7 @@ def carried_loop(
         if more := {n: slot for n, slot in _lists_of(before, frame.env, slots).items() if n not in own}:
             slots |= more
             continue
-        compared, afters = _compared(before, frame.env, slots)
+        compared, afters = _compared(ctx, before, frame.env, slots, alone)
         if compared != slots:
             slots = compared
             continue
@@ -577,10 +747,10 @@ def tried(frame: Frame, run: Callable[[], None], is_strict: bool = False) -> boo
     `is_strict`: the keys of dictionaries are wanted as constants, too.
     """
     ctx = frame.ctx
-    wants_known, forget = ctx.wants_known, _as_it_is(frame)
+    wants_known, forget = ctx.wants_known, as_it_is(frame)
     try:
         ctx.wants_known = wants_known or is_strict
-        with ctx.builder.region() as ops:
+        with aside(ctx) as ops:
             run()
     except errors.Unsupported as fault:
         if not fault.wants_constant:
@@ -596,8 +766,8 @@ def tried(frame: Frame, run: Callable[[], None], is_strict: bool = False) -> boo
 def is_short(frame: Frame, run: Callable[[], None], most: int) -> bool:
     """Runs what makes no more operations than that; whether it does not. What makes more is forgotten."""
     ctx = frame.ctx
-    forget = _as_it_is(frame)
-    with ctx.builder.region() as ops:
+    forget = as_it_is(frame)
+    with aside(ctx) as ops:
         run()
     if len(ir.Region((), tuple(ops), ()).inside) > most:
         forget()
@@ -606,18 +776,20 @@ def is_short(frame: Frame, run: Callable[[], None], most: int) -> bool:
     return True
 
 
-def _as_it_is(frame: Frame) -> Callable[[], None]:
+def as_it_is(frame: Frame) -> Callable[[], None]:
     """What brings all back to where it is now."""
     ctx = frame.ctx
     before, state, depth = dict(frame.env), (frame.in_loop, frame.earlier, frame.sought), len(ctx.active_calls)
     held = ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, len(ctx.bound)
     places = len(ctx.call_places)
+    of_frame = frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source
     lists_taken = set(ctx.put_away), {name: set(known) for name, known in ctx.changes.items()}
 
     def forget() -> None:
         frame.env, (frame.in_loop, frame.earlier, frame.sought) = before, state
         ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, bound = held
         ctx.put_away, ctx.changes = lists_taken
+        frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source = of_frame
         del ctx.active_calls[depth:], ctx.call_places[places:], ctx.bound[bound:]
 
     return forget
@@ -636,7 +808,26 @@ def _lists_gone(before: Env, after: Env, slots: Mapping[str, _Slot]) -> set[str]
     return {n for n in slots if n.startswith(CELL) and n not in before and n not in found}
 
 
-def _compared(before: Env, after: Env, slots: dict[str, _Slot]) -> tuple[dict[str, _Slot], dict[str, Value | None]]:
+def _stays_chosen(ctx: Context, before: Env, held: tuple[Shape, Value], opened: tuple[Shape | None, Value]) -> bool:
+    """Whether a variable that a loop carries is one of several values, and not known by what is in these."""
+    shape = _choice(ctx, held[0], structure(held[1]))
+    if shape is None or shape.kind != "chosen":
+        return False
+    of_before = all(part.key in before for part in parts_of(held[1]) if isinstance(part, Cell))
+    by_content = None if opened[0] is None else _joint(ctx, opened[0], structure(opened[1]))
+    return by_content is None or (ctx.keeps_chosen and of_before)
+
+
+def _copies(ctx: Context, before: Env, values: Iterable[Value | None]) -> None:
+    """Takes note of what a loop has copies of; what a trip makes is another list or object in the next one."""
+    for part in (part for value in values if value is not None for part in parts_of(value)):
+        if isinstance(part, Cell) and part.key in before:
+            _is_copied(ctx, before, part)
+
+
+def _compared(
+    ctx: Context, before: Env, after: Env, slots: dict[str, _Slot], alone: Collection[str]
+) -> tuple[dict[str, _Slot], dict[str, Value | None]]:
     """What each variable holds before the loop and after a trip; where that is not one list, by what is in it."""
     own: dict[str, _Slot] = {}
     afters: dict[str, Value | None] = {}
@@ -644,9 +835,12 @@ def _compared(before: Env, after: Env, slots: dict[str, _Slot]) -> tuple[dict[st
         value = after.get(name)
         if value is not None and slot.shape is not None and structure(value) != slot.shape:
             known = before.get(name)
-            if known is not None and slot.shape == structure(known):
-                slot = _entry_slot(seen(before, known))
-            value = seen(after, value)
+            is_first = known is not None and slot.shape == structure(known)
+            opened = _entry_slot(seen(before, known)) if is_first and known is not None else slot
+            content = seen(after, value)
+            if name.startswith(CELL) or not _stays_chosen(ctx, before, (slot.shape, value), (opened.shape, content)):
+                _copies(ctx, before, (known, value) if name not in alone else ())
+                slot, value = opened, content
         own[name], afters[name] = slot, value
     return own, afters
 
@@ -690,10 +884,10 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None, is_asked: 
         return found
     assert found.shape is not None
     shape = _joint(ctx, slot.shape, found.shape)
-    if shape is not None and shape.kind == "function":
-        return _Slot(shape, (number_type(shape.parts),), slot.guessed)
-    is_maybe = shape is not None and shape.kind == "maybe"
-    if found.shape != slot.shape and "static" in (slot.shape.kind, found.shape.kind) and not is_maybe:
+    if shape is None and not name.startswith(CELL):
+        shape = _choice(ctx, slot.shape, found.shape)
+    is_known = shape is not None and shape.kind in ("maybe", "chosen")
+    if found.shape != slot.shape and "static" in (slot.shape.kind, found.shape.kind) and not is_known:
         return _Slot(structure(Poison("It holds values of different kinds on two trips.")))
     held = (rebuild(slot.shape, slot.variables(name)), value)
     with ctx.builder.region():
@@ -775,6 +969,8 @@ def _finish(
         frame.env[name] = rebuild(shape, group)
         if name in alone:
             frame.env[name] = kept(frame, frame.env[name])
+        elif not name.startswith(CELL):
+            frame.env[name] = as_copy(frame.env[name])
     for out, *incoming in zip(flat_outs, inits, yields, strict=True):
         _note_phi(ctx, out, incoming)
 
@@ -809,7 +1005,9 @@ def _with_room(
 
 def _in_list(env: Env, shape: Shape, value: Value | None) -> Value | None:
     """A value that is put together like `shape`, which tells what is in a list, or which list it is."""
-    return value if value is None or structure(value) == shape else seen(env, value)
+    if value is None or structure(value) == shape or joint(shape, structure(value), chooses=True) == shape:
+        return value
+    return seen(env, value)
 
 
 def checkpointed(frame: Frame, call: Callable[[], Value]) -> Value:

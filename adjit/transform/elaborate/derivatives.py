@@ -268,8 +268,7 @@ class Moved:
         if isinstance(value, Static):
             return Static(self.object(value.value))
         if isinstance(value, OneOf):
-            options = tuple(Static(self.object(option.value)) for option in value.options)
-            return OneOf(options, self.operand(value.which))
+            return OneOf(tuple(map(self.value, value.options)), self.operand(value.which))
         return value
 
     def operand(self, operand: ir.Operand) -> ir.Operand:

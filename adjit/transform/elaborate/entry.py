@@ -29,6 +29,7 @@ from adjit.transform.elaborate.calls import attribute, call
 from adjit.transform.elaborate.control import RETURN, VALUE, either_value, flag
 from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
+from adjit.transform.elaborate.exceptions import handed_on
 from adjit.transform.elaborate.expressions import evaluate, there
 from adjit.transform.elaborate.generators import Around, generated
 from adjit.transform.elaborate.kernels import check_result, in_threads, kernel_of
@@ -37,6 +38,7 @@ from adjit.transform.elaborate.statements import block, collected, comprehension
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import (
+    ChosenChanges,
     Context,
     ExtentsDiffer,
     Frame,
@@ -138,10 +140,11 @@ def elaborate_kernel(
 def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.Function]) -> ir.Function:
     """What `run` makes: items of lists are as they are where a variable takes them, if nothing replaces them or changes
     what is in them, and of one shape; calls of functions by themselves are written out, if they come to an end."""
-    owns_rows, items_change, own_extents, recursive = False, False, False, list[object]()
+    owns_rows, items_change, own_extents, keeps_chosen, recursive = False, False, False, False, list[object]()
     while True:
         ctx = new_context(build_derivative)
         ctx.owns_rows, ctx.items_change, ctx.own_extents = owns_rows, items_change, own_extents
+        ctx.keeps_chosen = keeps_chosen
         ctx.recursive = dict.fromkeys(recursive)
         try:
             return run(ctx)
@@ -151,6 +154,8 @@ def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.F
             items_change = True
         except ExtentsDiffer:
             own_extents = True
+        except ChosenChanges:
+            keeps_chosen = True
         except RecursesAtRunTime as found:
             recursive.append(found.function)
             own_extents = True  # what calls hand on is often a part of what they got
@@ -202,7 +207,7 @@ def _elaborated(
         try:
             seen_by_body = variables(values)
             with in_threads(ctx) if ctx.kernel is not None else contextlib.nullcontext():
-                result = _body(ctx, source, seen_by_body, False, False)
+                result, _ = _body(ctx, source, seen_by_body, False, False)
             if ctx.kernel is None:
                 result = there(ctx, result, "the result")
         except RecursionError as error:
@@ -459,7 +464,10 @@ def _without_side_effects(function: ir.Function) -> ir.Function:
 # ------------------------------------------------------------------------------------------------------------- inlining
 
 
-def _body(ctx: Context, source: FunctionSource, env: dict[str, Value], is_rule: bool, weak: bool) -> Value:
+def _body(
+    ctx: Context, source: FunctionSource, env: dict[str, Value], is_rule: bool, weak: bool
+) -> tuple[Value, Frame]:
+    """What a function gives, and its variables at the end."""
     frame = Frame(ctx, source, is_rule, weak)
     with ctx.entered(frame):
         # (which may change what other names hold, and so makes another environment)
@@ -468,7 +476,7 @@ def _body(ctx: Context, source: FunctionSource, env: dict[str, Value], is_rule: 
         if len(ctx.frames) == 1:
             of_calls = (name for name, p in source.parameters.parameters.items() if isinstance(p.default, list | dict))
             ctx.defaults = {frame.env[name]: name for name in of_calls if name in frame.env}
-        return _run_body(frame, source)
+        return _run_body(frame, source), frame
 
 
 def _run_body(frame: Frame, source: FunctionSource) -> Value:
@@ -479,9 +487,15 @@ def _run_body(frame: Frame, source: FunctionSource) -> Value:
         return _statements(frame, source.name, source.node)
     if not is_rule:
         ctx.builder.origin = source.origin(source.node)
+    frame.begins(source.node.body)
     value = evaluate(frame, source.node.body)
     # what a derivative rule gives is added to an adjoint at once, or put into an array by who asked for it
     return value if frame.weak else materialise(ctx, value, "result")
+
+
+def _of_lambda(frame: Frame, node: cst.Lambda) -> Value:
+    frame.begins(node.body)
+    return materialise(frame.ctx, evaluate(frame, node.body))
 
 
 def _statements(frame: Frame, name: str, node: cst.FunctionDef, around: Around = dict) -> Value:
@@ -491,6 +505,8 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef, around: Around =
     frame.local_names = frozenset(assigned(statements).names)
     yields = [node for node in map(yield_in, statements) if node is not None]
     if yields:
+        # what it raises comes out where it is run through
+        frame.catching = ()
         return _generator(frame, name, node, yields[0], around)
     try:
         block(frame, statements)
@@ -548,11 +564,14 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
         values = {n: kept(frame, materialise(ctx, v)) for n, v in given.items()}
         frame.env.update(values)
         if isinstance(node, cst.Lambda):
-            return materialise(ctx, evaluate(frame, node.body))
+            found = _of_lambda(frame, node)
+            handed_on(ctx.frames[-2], frame)
+            return found
         made = source.node if node in ctx.recursive else node
         assert isinstance(made, cst.FunctionDef)
         found = _statements(frame, function.name, made, lambda: {n: v for n, v in around().items() if n not in values})
     home.env.update((name, frame.env[name]) for name in shared if name in frame.env)
+    handed_on(ctx.frames[-1], frame)
     return found
 
 
@@ -569,9 +588,11 @@ def _inline(
         ctx.call_places.append(ctx.place())
         if not is_rule:
             ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
-        result = _body(ctx, source, bound, is_rule, weak)
+        result, frame = _body(ctx, source, bound, is_rule, weak)
         ctx.call_places.pop()
-        return result
+    if ctx.frames:
+        handed_on(ctx.frames[-1], frame)
+    return result
 
 
 MOST_CALLS = 1000  # of functions by themselves that are written out

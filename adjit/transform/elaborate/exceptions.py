@@ -1,7 +1,7 @@
 """`raise`, `assert` and `try`.
 
-In: the statement. Out: an operation that raises; or, where a handler of the same function catches it, a flag and the
-handler's number, which are followed as `return` is, so that what handles it is a branch.
+In: the statement. Out: an operation that raises; or, where a handler around catches it, in this function or in one that
+calls it, a flag and the number of the class, which are followed as `return` is, so that what handles it is a branch.
 
     try:                                        if is_positive_definite(k):
         l = np.linalg.cholesky(k)                   l = np.linalg.cholesky(k)
@@ -10,6 +10,9 @@ handler's number, which are followed as `return` is, so that what handles it is 
     except (LinAlgError, ValueError):               raised = True
         return np.inf                           if raised: return np.inf
 
+A call that may raise what is caught around it is a statement of its own: another one is taken apart
+(`source/calls_first.py`), and what comes after it is elaborated under `if not raised`.
+
 A handler for what operations raise in Python and not here, such as ZeroDivisionError, would never run: it is refused.
 """
 
@@ -17,10 +20,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import math
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FunctionType
 from typing import Any
 
 import libcst as cst
@@ -30,10 +35,12 @@ from adjit.rules.triangular import is_positive_definite
 from adjit.transform import ir
 from adjit.transform.elaborate import control
 from adjit.transform.elaborate.expressions import condition, evaluate
+from adjit.transform.elaborate.operators import either
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import materialise
-from adjit.transform.elaborate.values.frame import Frame
-from adjit.transform.elaborate.values.values import Poison, Static, TupleValue, is_array
+from adjit.transform.elaborate.values.frame import CallRaises, Frame
+from adjit.transform.elaborate.values.names import kept
+from adjit.transform.elaborate.values.values import MADE_TEXT, Poison, Record, Static, TupleValue, Value, is_array, seen
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.source.syntax import body_of, inside
 
@@ -42,9 +49,8 @@ Block = Callable[[Frame, Sequence[Any]], None]
 
 @dataclasses.dataclass(frozen=True)
 class Handler:
-    """What one `except` catches; `number` tells it from all others of the function."""
+    """What one `except` catches."""
 
-    number: int
     kinds: tuple[type[BaseException], ...]
     node: cst.ExceptHandler
 
@@ -56,7 +62,8 @@ def assertion(frame: Frame, node: cst.Assert) -> None:
     held = condition(frame, node.test)
     handler = _caught(frame, AssertionError)
     if handler is not None:
-        control.conditional(frame, held, lambda: None, functools.partial(_leave, frame, handler))
+        thrown = functools.partial(_leave, frame, handler, AssertionError, [] if node.msg is None else [node.msg])
+        control.conditional(frame, held, lambda: None, thrown)
         return
     message = _message(frame, [node.msg] if node.msg is not None else [])
     frame.ctx.builder.emit(ir.Raise(exception=AssertionError, args=message, condition=held))
@@ -65,6 +72,9 @@ def assertion(frame: Frame, node: cst.Assert) -> None:
 def raising(frame: Frame, node: cst.Raise) -> None:
     ctx = frame.ctx
     raised = node.exc
+    if raised is None or _is_caught(frame, raised):
+        _raised_again(frame, node)
+        return
     arguments: Sequence[cst.BaseExpression] = ()
     if isinstance(raised, cst.Call):
         arguments = [a.value for a in raised.args]
@@ -74,7 +84,7 @@ def raising(frame: Frame, node: cst.Raise) -> None:
         raise ctx.unsupported("this raise", "Raise an exception class with a constant message.")
     handler = _caught(frame, kind.value)
     if handler is not None:
-        _leave(frame, handler)
+        _leave(frame, handler, kind.value, arguments)
         return
     message = _message(frame, arguments)
     if frame.is_rule and issubclass(kind.value, NotImplementedError) and ctx.builder.ops is frame.own_ops:
@@ -123,9 +133,90 @@ def _caught(frame: Frame, kind: type[BaseException]) -> Handler | None:
     return next((h for handlers in reversed(frame.catching) for h in handlers if h.catches(kind)), None)
 
 
-def _leave(frame: Frame, handler: Handler) -> None:
+def _leave(
+    frame: Frame,
+    handler: Handler,
+    kind: type[BaseException],
+    arguments: Sequence[cst.BaseExpression] = (),
+) -> None:
+    """Control goes to the handler; `arguments`: what the exception is made with."""
+    ctx = frame.ctx
+    if kind not in ctx.thrown:
+        ctx.thrown.append(kind)
     frame.env[control.RAISED] = ir.boolean(True)
-    frame.env[control.EXCEPTION] = ir.integer(handler.number)
+    frame.env[control.EXCEPTION] = ir.integer(ctx.thrown.index(kind))
+    if handler.node.name is not None:
+        frame.env[control.THROWN] = kept(frame, _exception(frame, kind, arguments))
+
+
+def _exception(frame: Frame, kind: type[BaseException], arguments: Sequence[cst.BaseExpression]) -> Value:
+    """The object that is raised, as far as it is known: its arguments, and what its class makes of them."""
+    args: list[Value] = []
+    for node in arguments:
+        is_text = isinstance(node, cst.FormattedString | cst.ConcatenatedString | cst.BinaryOperation | cst.Call)
+        known = _known(frame, node) if is_text else None
+        if isinstance(known, str):
+            args.append(Static(known))
+        else:
+            is_made = is_text and any(isinstance(each, cst.FormattedString | cst.SimpleString) for each in inside(node))
+            args.append(MADE_TEXT if is_made else materialise(frame.ctx, evaluate(frame, node)))
+    made = Record(("args",), (TupleValue(tuple(args)),), kind)
+    own = inspect.getattr_static(kind, "__init__", None)
+    if not isinstance(own, FunctionType):
+        return made
+    cell = kept(frame, made)
+    outer, frame.ctx.makes_error = frame.ctx.makes_error, True
+    frame.ctx.call(frame, Static(own), [seen(frame.env, cell), *args], {})
+    frame.ctx.makes_error = outer
+    return cell
+
+
+def _is_caught(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether it is the name of the exception that is handled here."""
+    return isinstance(node, cst.Name) and bool(frame.handling) and node.value == frame.handling[-1][1]
+
+
+def _raised_again(frame: Frame, node: cst.Raise) -> None:
+    """`raise`, or `raise error`, of what is handled here: by the handlers around, or for good."""
+    ctx = frame.ctx
+    if not frame.handling:
+        raise ctx.unsupported("this raise", "Raise an exception class with a constant message.")
+    kinds, _, which, thrown = frame.handling[-1]
+
+    def again(place: int) -> None:
+        kind = kinds[place]
+        if place + 1 < len(kinds):
+            is_that = scalars.scalar(ctx, operator.eq, (which, ir.integer(ctx.thrown.index(kind))))
+            control.conditional(frame, is_that, lambda: one(kind), lambda: again(place + 1))
+        else:
+            one(kind)
+
+    def one(kind: type[BaseException]) -> None:
+        handler = _caught(frame, kind)
+        if handler is None:
+            ctx.builder.emit(ir.Raise(exception=kind, args=()))
+            return
+        frame.env[control.RAISED] = ir.boolean(True)
+        frame.env[control.EXCEPTION] = which
+        if handler.node.name is not None:
+            frame.env[control.THROWN] = thrown or Poison(_UNKNOWN)
+
+    again(0)
+
+
+_UNKNOWN = "It is an exception, of which nothing is kept but that it was raised."
+
+
+def handed_on(frame: Frame, callee: Frame) -> None:
+    """What a call may have raised that is caught in this function, or in one that called it."""
+    raised = callee.env.get(control.RAISED, ir.boolean(False))
+    if raised == ir.boolean(False):
+        return
+    for name in (control.RAISED, control.EXCEPTION, control.THROWN):
+        if name in callee.env:
+            frame.env[name] = callee.env[name]
+    if not frame.is_alone():
+        raise CallRaises(frame)
 
 
 def attempt(frame: Frame, node: cst.Try, block: Block) -> None:
@@ -139,23 +230,30 @@ def attempt(frame: Frame, node: cst.Try, block: Block) -> None:
     frame.catching = outer
     for handler in handlers:
         _refuse_unseen(frame, handler, ops)
-    if node.orelse is not None:
-        orelse = body_of(node.orelse.body)
-        control.conditional(frame, control.left(frame), lambda: None, lambda: block(frame, orelse))
 
     def case(k: int) -> None:
         if k == len(handlers):
             return
+        kinds = [kind for kind in ctx.thrown if handlers[k].catches(kind)]
+        kinds = [kind for kind in kinds if not any(earlier.catches(kind) for earlier in handlers[:k])]
+        which = frame.env.get(control.EXCEPTION)
+        if not kinds or not isinstance(which, ir.Var | ir.Const):
+            case(k + 1)
+            return
         # with nothing around that catches, the last one is meant where no other is
-        is_last = k == len(handlers) - 1 and not any(outer)
-        which = frame.env[control.EXCEPTION]
-        assert isinstance(which, ir.Var | ir.Const)
-        number = ir.integer(handlers[k].number)
-        held = ir.boolean(True) if is_last else scalars.scalar(ctx, operator.eq, (which, number))
-        control.conditional(frame, held, lambda: _handled(frame, handlers[k], block), lambda: case(k + 1))
+        held: ir.Operand = ir.boolean(not any(outer) and k == len(handlers) - 1)
+        for kind in kinds if held == ir.boolean(False) else ():
+            number = ir.integer(ctx.thrown.index(kind))
+            is_that = functools.partial(scalars.scalar, ctx, operator.eq, (which, number))
+            held = either(frame, held, is_that)
+        handled = functools.partial(_handled, frame, handlers[k], kinds, which, block)
+        control.conditional(frame, held, handled, lambda: case(k + 1))
 
     def passed() -> None:
         frame.env[control.RAISED] = ir.boolean(False)
+        if node.orelse is not None:
+            orelse = body_of(node.orelse.body)
+            control.conditional(frame, control.left(frame), lambda: None, lambda: block(frame, orelse))
 
     control.conditional(frame, control.flag(frame, control.RAISED), lambda: case(0), passed)
     if node.finalbody is not None:
@@ -163,31 +261,36 @@ def attempt(frame: Frame, node: cst.Try, block: Block) -> None:
 
 
 def _handler(frame: Frame, node: cst.ExceptHandler) -> Handler:
-    frame.handlers += 1
     named = Static(BaseException) if node.type is None else evaluate(frame, node.type)
     given = named.items if isinstance(named, TupleValue) else (named,)
     kinds = [one.value for one in given if isinstance(one, Static)]
     is_of_classes = all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds)
     if not kinds or len(kinds) < len(given) or not is_of_classes:
         raise frame.ctx.unsupported("`except` of what is no class", "Name exception classes.", node=node)
-    return Handler(frame.handlers, tuple(kinds), node)
+    return Handler(tuple(kinds), node)
 
 
-def _handled(frame: Frame, handler: Handler, block: Block) -> None:
+def _handled(
+    frame: Frame, handler: Handler, kinds: Sequence[type[BaseException]], which: ir.Operand, block: Block
+) -> None:
     frame.env[control.RAISED] = ir.boolean(False)
+    name, thrown = "", frame.env.pop(control.THROWN, None)
     if handler.node.name is not None:
-        name = handler.node.name.name
-        assert isinstance(name, cst.Name)
-        frame.env[name.value] = Poison("It is an exception, of which nothing is kept but that it was raised.")
+        assert isinstance(handler.node.name.name, cst.Name)
+        name = handler.node.name.name.value
+        frame.env[name] = thrown or Poison(_UNKNOWN)
+    frame.handling = (*frame.handling, (kinds, name, which, thrown))
     block(frame, body_of(handler.node.body))
+    frame.handling = frame.handling[:-1]
 
 
 def _finally(frame: Frame, node: cst.Finally, block: Block) -> None:
     """What is done in any case; control has left then or not, as before."""
     if any(isinstance(each, cst.Return | cst.Break | cst.Continue) for each in inside(node)):
         raise frame.ctx.unsupported("leaving from `finally`", "Leave after it.", node=node)
-    before = {name: frame.env[name] for name in control.FLAGS if name in frame.env}
-    frame.env.update(dict.fromkeys(before, ir.boolean(False)))
+    flags = {name: frame.env[name] for name in control.FLAGS if name in frame.env}
+    before = {n: frame.env[n] for n in (*flags, control.EXCEPTION, control.THROWN) if n in frame.env}
+    frame.env.update(dict.fromkeys(flags, ir.boolean(False)))
     block(frame, body_of(node.body))
     frame.env.update(before)
 
@@ -212,7 +315,8 @@ def factorises(frame: Frame, node: cst.CSTNode, run: Callable[[], None]) -> bool
         return False
     held = frame.ctx.call(frame, Static(is_positive_definite), [matrix], {})
     assert isinstance(held, ir.Var | ir.Const)
-    control.conditional(frame, held, run, functools.partial(_leave, frame, handler))
+    thrown = functools.partial(_leave, frame, handler, np.linalg.LinAlgError)
+    control.conditional(frame, held, run, thrown)
     return True
 
 
@@ -235,7 +339,7 @@ def _refuse_unseen(frame: Frame, handler: Handler, ops: Sequence[ir.Op]) -> None
     raise frame.ctx.unsupported(
         f"`except` of a {kind} that an operation raises",
         "Test with `if` before the operation.",
-        why="Caught are `raise` and `assert` in the body of `try` itself, and a Cholesky factorisation that fails,\n"
+        why="Caught are `raise` and `assert`, and a Cholesky factorisation that fails,\n"
         "where it is a statement of its own: `l = np.linalg.cholesky(k)`.",
         node=handler.node,
     )

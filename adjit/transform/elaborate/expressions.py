@@ -30,20 +30,22 @@ from adjit.transform.elaborate.control import either_value, of_option
 from adjit.transform.elaborate.kernels import is_kernel
 from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.python_builtins import part_of_range, so_many
-from adjit.transform.elaborate.records import call_method, keys, opened
+from adjit.transform.elaborate.records import call_method, is_instance, keys, opened
 from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
+from adjit.transform.elaborate.values.choices import fitting, functions_in, narrowed
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
 from adjit.transform.elaborate.values.launches import configured
-from adjit.transform.elaborate.values.lists import elements, joined
+from adjit.transform.elaborate.values.lists import columns, contents, elements, joined
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import in_order, settled
 from adjit.transform.elaborate.values.record_arrays import field_of, has_fields, is_records, part_of_records
 from adjit.transform.elaborate.values.streams import all_of_stream, of_items
 from adjit.transform.elaborate.values.texts import is_texts, made_of_texts
 from adjit.transform.elaborate.values.values import (
+    MADE_TEXT,
     Flat,
     Grown,
     List,
@@ -63,6 +65,7 @@ from adjit.transform.elaborate.values.values import (
     is_number,
     is_scalar,
     ndim,
+    seen,
 )
 from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.elaborate.whole_arrays.grid_subscripts import ON_GRIDS, Ends, on_grid
@@ -102,6 +105,8 @@ def condition(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
 
 def there(ctx: Context, value: Value, what: str) -> Value:
     """A value that is not None; what may be None raises TypeError when it is, as in Python."""
+    if isinstance(value, OneOf) and not functions_in(value):
+        return fitting(ctx, value, lambda option: option != Static(None), TypeError, f"{what} is None")
     if not isinstance(value, Maybe):
         return value
     error = ir.Raise(exception=TypeError, args=(f"{what} is None",), condition=value.is_there)
@@ -113,35 +118,61 @@ Facts = Mapping[str, Value]
 
 
 def facts(frame: Frame, node: cst.BaseExpression) -> tuple[Facts, Facts]:
-    """What variables that may be None are where a condition holds, and where it does not."""
-    if isinstance(node, cst.Name):
-        known = _without_none(frame.env.get(node.value))
-        return ({}, {}) if known is None else ({node.value: known}, {})
+    """What variables that may be None, or of several classes, are where a condition holds that was just evaluated, and
+    where it does not."""
+    if isinstance(node, cst.Call):
+        return _of_class(frame, node)
+    if isinstance(node, cst.Name | cst.NamedExpr):
+        name = _variable(node)
+        known = _without_none(frame.ctx, frame.env.get(name))
+        return ({}, {}) if known is None else ({name: known}, {})
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
         return facts(frame, node.expression)[::-1]
     if isinstance(node, cst.BooleanOperation):
         one, other = facts(frame, node.left), facts(frame, node.right)
         is_and = isinstance(node.operator, cst.And)
         return ({**one[0], **other[0]}, {}) if is_and else ({}, {**one[1], **other[1]})
-    if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1 or not isinstance(node.left, cst.Name):
+    if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1 or not _variable(node.left):
         return {}, {}
     (target,) = node.comparisons
-    known = _without_none(frame.env.get(node.left.value))
+    name = _variable(node.left)
+    known = _without_none(frame.ctx, frame.env.get(name))
     if known is None or not isinstance(target.comparator, cst.Name) or target.comparator.value != "None":
         return {}, {}
-    sides: tuple[Facts, Facts] = {node.left.value: known}, {node.left.value: Static(None)}
+    sides: tuple[Facts, Facts] = {name: known}, {name: Static(None)}
     if isinstance(target.operator, cst.IsNot | cst.NotEqual):
         return sides
     return sides[::-1] if isinstance(target.operator, cst.Is | cst.Equal) else ({}, {})
 
 
-def _without_none(value: Value | None) -> Value | None:
+def _variable(node: cst.BaseExpression) -> str:
+    """The variable that an expression reads or assigns, "" for any other."""
+    node = node.target if isinstance(node, cst.NamedExpr) else node
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _without_none(ctx: Context, value: Value | None) -> Value | None:
     """What is left of a value that may be None if it is not; None where nothing is known of that."""
     if isinstance(value, Maybe):
         return value.value
-    if isinstance(value, OneOf) and len(value.options) == 2 and Static(None) in value.options:
-        return next(option for option in value.options if option != Static(None))
-    return None
+    return narrowed(ctx, value, lambda option: option != Static(None)) if isinstance(value, OneOf) else None
+
+
+def _of_class(frame: Frame, node: cst.Call) -> tuple[Facts, Facts]:
+    """What `isinstance(name, kinds)` tells of a variable that is chosen at run time."""
+    names = [arg.value for arg in node.args if arg.keyword is None and not arg.star]
+    value = frame.env.get(names[0].value) if len(names) == 2 and isinstance(names[0], cst.Name) else None
+    asks = isinstance(node.func, cst.Name) and node.func.value == "isinstance"
+    if not asks or not isinstance(value, OneOf) or evaluate(frame, node.func) != Static(isinstance):
+        return {}, {}
+    kinds = evaluate(frame, names[1])
+
+    def is_one(option: Value) -> bool:
+        return is_instance(frame, seen(frame.env, option), kinds) == ir.boolean(True)
+
+    yes, no = narrowed(frame.ctx, value, is_one), narrowed(frame.ctx, value, lambda option: not is_one(option))
+    name = names[0].value  # type: ignore[attr-defined]
+    return {name: yes} if yes is not None else {}, {name: no} if no is not None else {}
 
 
 @contextlib.contextmanager
@@ -213,7 +244,13 @@ def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
 
 def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
     """An f-string of what is known while compiling."""
+    if frame.ctx.makes_error and not all(map(_is_literal_part, node.parts)):
+        return MADE_TEXT
     return Static("".join(_formatted_part(frame, part) for part in node.parts))
+
+
+def _is_literal_part(part: cst.BaseFormattedStringContent) -> bool:
+    return isinstance(part, cst.FormattedStringText)
 
 
 def _formatted_part(frame: Frame, part: cst.BaseFormattedStringContent) -> str:
@@ -253,7 +290,7 @@ def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRE
 
 
 def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
-    value = materialise(frame.ctx, evaluate(frame, node.value))
+    value = materialise(frame.ctx, whole(frame, node.value))
     assert isinstance(node.target, cst.Name)
     frame.env[node.target.value] = kept(frame, value)
     return frame.lookup(node.target.value) or value
@@ -382,6 +419,8 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
 def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
     if name in ("In", "NotIn"):
         whole = opened(frame.ctx, right)
+        if isinstance(whole, OneOf):
+            return of_option(frame, whole, lambda option: _compared(frame, name, left, option))
         if isinstance(whole, Record) and whole.of is not None:
             is_there = _is_in_object(frame, left, whole)
             return is_there if name == "In" else scalars.negated(frame.ctx, is_there)
@@ -494,6 +533,19 @@ def _end_on_grid(frame: Frame, node: cst.BaseExpression | None) -> Value | None:
     return value
 
 
+_LACKING = (LookupError, "what is chosen at run time has no such item")
+
+
+def _has_item(value: Value, entries: Sequence[Value]) -> bool:
+    """Whether a dictionary, a tuple or a list has the key or place, where that is known."""
+    (entry,) = entries if len(entries) == 1 else (None,)
+    if isinstance(value, Record) and value.of is None and isinstance(entry, Static | ir.Const):
+        return entry.value in value.keys
+    if isinstance(value, TupleValue) and isinstance(entry, ir.Const):
+        return bool(-len(value.items) <= entry.value < len(value.items))
+    return True
+
+
 def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Value:
     """`base[entries]`, after which so many operations the base was there."""
     ctx = frame.ctx
@@ -501,6 +553,10 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
         index = entries[0] if len(entries) == 1 else TupleValue(tuple(entries))
         return made_of_texts(ctx, operator.getitem, (base, index)) or base
     base = opened(ctx, base)
+    if isinstance(base, OneOf):
+        base = fitting(ctx, base, lambda option: _has_item(option, entries), *_LACKING)
+        if isinstance(base, OneOf):
+            return of_option(frame, base, lambda option: _item_of(frame, option, entries, mark))
     if isinstance(base, Grown) and has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
         return field_of(ctx, base, entries[0].value)
     if isinstance(base, TupleValue | Grown):
@@ -530,8 +586,6 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
     if is_scalar(base) and all(e in (TupleValue(()), Static(Ellipsis)) for e in entries):
         # of NumPy's numbers, and of the elements that np.nditer gives
         return base
-    if isinstance(base, OneOf):
-        return of_option(frame, base, lambda option: _item_of(frame, option, entries, mark))
     if not is_array(base):
         if isinstance(base, Static) and is_kernel(base.value):
             return configured(frame, base.value, entries)
@@ -553,12 +607,24 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     if isinstance(given, cst.GeneratorExp) and isinstance(node.func, cst.Name) and runs[0]() == Static(next):
         runs[1] = functools.partial(ctx.comprehension, frame, given, True)
     function, *values = in_order(ctx, runs)
-    positional: list[Value] = []
-    named: dict[str, Value] = {}
     if not takes_none(function):
         shown = (a.value.value if isinstance(a.value, cst.Name) else "an argument" for a in node.args)
         values = [there(frame.ctx, value, f"`{name}`") for value, name in zip(values, shown, strict=True)]
-    for argument, value in zip(node.args, values, strict=True):
+    return _called(frame, node, function, values)
+
+
+def _called(frame: Frame, node: cst.Call, function: Value, values: Sequence[Value]) -> Value:
+    """The call of a function; `values`: those of what stands between the parentheses."""
+    if function == Static(zip) and [argument.star for argument in node.args] == ["*"]:
+        rows = contents(frame.ctx, all_of_stream(frame, values[0]))
+        if isinstance(rows, Grown) and rows.item.kind in ("tuple", "list"):
+            return columns(frame.ctx, rows)
+    positional: list[Value] = []
+    named: dict[str, Value] = {}
+    for k, (argument, value) in enumerate(zip(node.args, values, strict=True)):
+        if argument.star and isinstance(value, OneOf):
+            rest = functools.partial(_called, frame, node, function)
+            return of_option(frame, value, lambda option: rest([*values[:k], option, *values[k + 1 :]]))  # noqa: B023
         if argument.star == "*":
             positional.extend(_starred(frame, function, value, node, argument))
         elif argument.star == "**":

@@ -42,6 +42,7 @@ from adjit.transform.elaborate.values.values import (
     ENDLESS,
     LEAF,
     Cell,
+    Copied,
     Grown,
     List,
     Method,
@@ -313,7 +314,7 @@ def _iter(frame: Frame, iterable: Value) -> Value:
     return Table("iterator", whole, limit=ir.integer(0))
 
 
-def _is_named(frame: Frame, cell: Cell | Within | View | None) -> bool:
+def _is_named(frame: Frame, cell: Cell | Within | View | Copied | None) -> bool:
     """Whether a variable, or what one holds, has that list."""
     return cell is not None and any(part == cell for value in frame.env.values() for part in parts_of(value))
 

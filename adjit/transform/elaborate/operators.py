@@ -12,6 +12,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -23,9 +24,9 @@ from adjit.transform.elaborate.control import of_option
 from adjit.transform.elaborate.records import call_method, class_of_object, fields_compared, method_of, opened
 from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
 from adjit.transform.elaborate.values.arrays import array_of
-from adjit.transform.elaborate.values.choices import holds_for, is_option
+from adjit.transform.elaborate.values.choices import functions_in, holds_for, is_option
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, overlaps, paired
-from adjit.transform.elaborate.values.frame import Context, Frame
+from adjit.transform.elaborate.values.frame import ChosenChanges, Context, Frame
 from adjit.transform.elaborate.values.names import under_a_cell
 from adjit.transform.elaborate.values.texts import made_of_texts
 from adjit.transform.elaborate.values.values import (
@@ -203,9 +204,19 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
             return found
     if callee is operator.ne and any(method_of(owner, "__eq__") for owner in (left, right)):
         return scalars.negated(ctx, truth(frame, binary(frame, operator.eq, left, right)))
+    if callee in (operator.eq, operator.ne) and one is other is SimpleNamespace:
+        return _namespaces_equal(frame, callee, left, right)
     if callee in (operator.eq, operator.ne) and isinstance((one and left) or right, Record):
         return compare(frame, "Is" if callee is operator.eq else "IsNot", left, right)
     return None
+
+
+def _namespaces_equal(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
+    assert isinstance(left, Record)
+    assert isinstance(right, Record)
+    are_like = set(left.keys) == set(right.keys)
+    sides = [TupleValue(tuple(side.items[side.keys.index(k)] for k in left.keys)) for side in (left, right) if are_like]
+    return _tuples_equal(frame, callee, *sides) if are_like else ir.boolean(callee is operator.ne)
 
 
 def _stands_back(kind: type | None) -> bool:
@@ -333,6 +344,8 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
         return ctx.call(frame, Static(method), [value], {})
     if is_numeric(value):
         return applied(ctx, callee, (value,))
+    if isinstance(value, OneOf):
+        return of_option(frame, value, functools.partial(unary, frame, callee))
     raise ctx.unsupported(f"`{callee.__name__}` of {described(value)}", "Give a number or an array.")
 
 
@@ -351,7 +364,11 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
     if isinstance(value, Grown):
         return scalars.scalar(ctx, operator.gt, (value.count, ir.integer(0)))
     if isinstance(value, OneOf):
-        return holds_for(ctx, value, bool)
+        if all(isinstance(option, Static) for option in value.options):
+            return holds_for(ctx, value, lambda option: isinstance(option, Static) and bool(option.value))
+        found = of_option(frame, value, functools.partial(truth, frame))
+        assert isinstance(found, ir.Var | ir.Const)
+        return found
     if isinstance(value, Maybe):
         held = value.value
         return both(frame, value.is_there, lambda: truth(frame, held))
@@ -374,6 +391,8 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
         return same if name in ("Is", "Equal") else scalars.negated(ctx, same)
     if name in ("In", "NotIn"):
         right = opened(ctx, right)
+        if isinstance(right, OneOf):
+            return of_option(frame, right, lambda option: compare(frame, name, left, option))
         if isinstance(left, OneOf) and _is_text(right):
             return of_option(frame, left, lambda option: compare(frame, name, option, right))
         if _is_text(left) and _is_text(right):
@@ -389,26 +408,29 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
 
 
 def _is_equal(frame: Frame, left: Value, right: Value) -> ir.Operand:
-    """Whether a text or function that is chosen at run time equals another value."""
+    """Whether what is chosen at run time equals another value."""
     one, other = (left, right) if isinstance(left, OneOf) else (right, left)
     assert isinstance(one, OneOf)
+    if not functions_in(one):
+        same = of_option(frame, one, lambda option: compare(frame, "Equal", option, other))
+        return truth(frame, same)
+    if isinstance(other, OneOf) and not functions_in(other):
+        return _is_equal(frame, other, one)
     if isinstance(other, OneOf):
         found: ir.Operand = ir.boolean(False)
         for k, option in enumerate(one.options):
             is_other = functools.partial(_is_equal, frame, other, option)
             found = either(frame, found, scalars.ready(both(frame, is_option(frame.ctx, one, k), is_other)))
         return found
-    return holds_for(frame.ctx, one, lambda option: isinstance(other, Static) and option == other.value)
+    return holds_for(frame.ctx, one, lambda option: isinstance(other, Static) and option == other)
 
 
 def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
     one, other = (left, right) if isinstance(left, OneOf | Maybe) else (right, left)
-    if isinstance(one, OneOf) and isinstance(other, OneOf):
-        raise frame.ctx.unsupported(
-            "a comparison of two functions or texts that are chosen at run time", "Compare what they are chosen by."
-        )
+    if isinstance(one, OneOf) and isinstance(other, Static):
+        return holds_for(frame.ctx, one, lambda option: isinstance(option, Static) and option.value is other.value)
     if isinstance(one, OneOf):
-        return holds_for(frame.ctx, one, lambda option: isinstance(other, Static) and option is other.value)
+        return truth(frame, of_option(frame, one, lambda option: _is_same(frame, option, other)))
     if isinstance(one, Maybe):
         if other != Static(None):
             raise frame.ctx.unsupported("`is` between values", "Use `is` with None, and `==` for numbers.")
@@ -428,6 +450,8 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
             # items of one list, none of which stands in it twice
             return scalars.scalar(frame.ctx, operator.eq, (here.index, there.index), "is_same")
     kinds = {type(side) for side in (left, right)}
+    if not frame.ctx.keeps_chosen and is_mutable(left) and is_mutable(right):
+        raise ChosenChanges
     if frame.is_rule or is_array(left) != is_array(right):
         return ir.boolean(False)
     if len(kinds) > 1 and kinds & {TupleValue, Record, Table, Grown}:

@@ -26,15 +26,18 @@ from adjit.transform.elaborate.containers import drained, get_item, listed
 from adjit.transform.elaborate.draws import seeded, seeded_state
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.records import (
+    as_plain,
     assign_attribute,
     call_method,
     class_of_value,
+    delete_attribute,
     get_attribute,
     has_attribute,
     is_instance,
     opened,
     parent,
     replaced,
+    variables_of,
 )
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
@@ -292,15 +295,19 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     setattr: takes("setattr", "obj name value", assign_attribute),
     getattr: takes("getattr", "obj name default?", get_attribute),
     hasattr: takes("hasattr", "obj name", has_attribute),
+    delattr: takes("delattr", "obj name", delete_attribute),
+    vars: takes("vars", "object", variables_of),
     dataclasses.replace: _replace,
+    dataclasses.asdict: takes("dataclasses.asdict", "obj", as_plain(dict)),
+    dataclasses.astuple: takes("dataclasses.astuple", "obj", as_plain(tuple)),
     super: parent,
     builtins.sum: takes("sum", "iterable start?", _sum_builtin),
 }
 
 # What takes a list for what it is, and no array in its place.
 OF_LISTS = frozenset((
-    list, tuple, len, enumerate, zip, builtins.sum, checkpoint, isinstance, type, getattr, hasattr,
-    dataclasses.replace,
+    list, tuple, len, enumerate, zip, builtins.sum, checkpoint, isinstance, getattr, hasattr,
+    dataclasses.replace, dataclasses.asdict, dataclasses.astuple, setattr, delattr, vars, type,
 ))  # fmt: skip
 
 

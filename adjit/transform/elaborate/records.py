@@ -10,13 +10,14 @@ In: the value of a dictionary or an object, or of what stands outside. Out: what
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import functools
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from adjit.transform.elaborate.derivatives import arguments
 from adjit.transform.elaborate.draws import KINDS, drawn
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, wrap
-from adjit.transform.elaborate.values.names import changed, kept, now, state_of
+from adjit.transform.elaborate.values.names import changed, kept, now
 from adjit.transform.elaborate.values.texts import is_texts, items_of_texts
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -51,6 +52,7 @@ from adjit.transform.elaborate.values.values import (
     is_number,
     object_of,
     seen,
+    view_of,
 )
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import held_by
@@ -149,10 +151,9 @@ def _setdefault(frame: Frame, owner: Record, key: Value, default: Value | None =
     name = key_of(frame.ctx, key)
     if name not in owner.keys:
         changed(frame, owner, owner.with_item(name, default or Static(None)), "`setdefault`")
-    assert owner.cell is not None
-    now = state_of(frame, owner.cell)
-    assert isinstance(now, Record)
-    return now.items[now.keys.index(name)]
+    known = now(frame, owner)
+    assert isinstance(known, Record)
+    return known.items[known.keys.index(name)]
 
 
 def _copied(frame: Frame, owner: Record) -> Value:
@@ -216,6 +217,10 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
     if owner.of is None:
         return Method(owner, name)
     found = owner.get(name)
+    if name == "__dict__":
+        return view_of(owner, "attributes")
+    if name == "__class__":
+        return Static(owner.of)
     if isinstance(inspect.getattr_static(class_of(owner.of), name, None), functools.cached_property):
         return _remembered(frame, owner, name, found)
     if found is not None:
@@ -331,9 +336,15 @@ def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
     changed(frame, owner, owner.with_item(name, materialise(ctx, value)), "assignment to an attribute")
 
 
+EXCEPTION_MADE = "__init__"  # of Python's own exceptions
+
+
 def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """`owner.name(*args, **named)`."""
     ctx = frame.ctx
+    if name == EXCEPTION_MADE:
+        changed(frame, owner, owner.with_item("args", TupleValue(tuple(args))), "`__init__`")
+        return Static(None)
     if owner.of in KINDS:
         return drawn(frame, owner, name, args, named)
     if owner.of is not None:
@@ -410,6 +421,8 @@ def constructed(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[
     if issubclass(kind, Enum):
         return _member(ctx, kind, args)
     check_class(ctx, kind)
+    if kind is SimpleNamespace:
+        return seen(frame.env, kept(frame, dataclasses.replace(dictionary(frame, args, named), of=kind)))
     if inspect.getattr_static(kind, "__new__") is not inspect.getattr_static(object, "__new__"):
         raise ctx.unsupported(
             f"a call of the class {kind.__name__}, which makes its objects in a way of its own",
@@ -508,6 +521,8 @@ def attribute_of_parent(frame: Frame, above: Parent, name: str) -> Value:
     found = next((vars(kind)[name] for kind in after if name in vars(kind)), None)
     if found is object.__init__:
         return Static(_does_nothing)
+    if isinstance(found, type(object.__init__)) and issubclass(owner.of, BaseException):
+        return Method(owner, EXCEPTION_MADE)
     if isinstance(found, property):
         return ctx.call(frame, Static(found.fget), [owner], {})
     if isinstance(found, staticmethod | classmethod):
@@ -597,6 +612,36 @@ def class_of_value(frame: Frame, value: Value) -> Value:
     return Static(kinds[0])
 
 
+def variables_of(frame: Frame, value: Value) -> Value:
+    """`vars(value)`: the attributes of an object, by their names."""
+    if isinstance(value, Record) and value.of is not None:
+        return view_of(value, "attributes")
+    if isinstance(value, Static) and hasattr(value.value, "__dict__"):
+        return wrap(frame.ctx, dict(vars(value.value)))
+    raise frame.ctx.mismatch(f"vars of {described(value)}", "Give it an object with attributes.")
+
+
+def as_plain(whole: type) -> Callable[[Frame, Value], Value]:
+    """dataclasses.asdict and astuple: an object of a dataclass, and those in it, as dictionaries or tuples."""
+
+    def plain(frame: Frame, value: Value) -> Value:
+        if isinstance(value, Record) and value.of is not None and dataclasses.is_dataclass(value.of):
+            names = [field.name for field in dataclasses.fields(value.of)]
+            items = tuple(plain(frame, value.items[value.keys.index(name)]) for name in names)
+            return Record(tuple(names), items) if whole is dict else TupleValue(items)
+        if isinstance(value, TupleValue) or (isinstance(value, Record) and value.of is None):
+            return dataclasses.replace(value, items=tuple(plain(frame, one) for one in value.items), cell=None)
+        # what is no dataclass is copied, as copy.deepcopy does
+        return frame.ctx.call(frame, Static(copy.deepcopy), [value], {})
+
+    def handle(frame: Frame, value: Value) -> Value:
+        if isinstance(value, Record) and value.of is not None and dataclasses.is_dataclass(value.of):
+            return plain(frame, value)
+        raise frame.ctx.mismatch(f"{described(value)} where a dataclass is needed", "Give an object of a dataclass.")
+
+    return handle
+
+
 def _classes_of(value: Value) -> tuple[type, ...]:
     """The classes of which a value may be in Python."""
     if isinstance(value, Table):
@@ -630,7 +675,7 @@ def get_attribute(frame: Frame, owner: Value, name: Value, default: Value | None
     """`getattr(owner, name, default)`."""
     if not isinstance(name, Static) or not isinstance(name.value, str):
         raise frame.ctx.unsupported("getattr with a name that is not constant", "Write the name.")
-    if default is not None and not _has(owner, name.value):
+    if default is not None and not has(owner, name.value):
         return default
     return frame.ctx.attribute(frame, owner, name.value)
 
@@ -643,14 +688,28 @@ def assign_attribute(frame: Frame, owner: Value, name: Value, value: Value) -> V
     return Static(None)
 
 
+def delete_attribute(frame: Frame, owner: Value, name: Value) -> Value:
+    """`delattr(owner, name)`."""
+    if (
+        not isinstance(name, Static)
+        or not isinstance(owner, Record)
+        or owner.of is None
+        or name.value not in owner.keys
+    ):
+        raise frame.ctx.unsupported(f"`del` of this attribute of {described(owner)}", "Leave it out.")
+    changed(frame, owner, owner.without(name.value), "`del`")
+    return Static(None)
+
+
 def has_attribute(frame: Frame, owner: Value, name: Value) -> Value:
     """`hasattr(owner, name)`."""
     if not isinstance(name, Static) or not isinstance(name.value, str):
         raise frame.ctx.unsupported("hasattr with a name that is not constant", "Write the name.")
-    return ir.boolean(_has(owner, name.value))
+    return ir.boolean(has(owner, name.value))
 
 
-def _has(owner: Value, name: str) -> bool:
+def has(owner: Value, name: str) -> bool:
+    """Whether a value has that attribute."""
     if isinstance(owner, Record) and owner.of is not None:
         return name in owner.keys or hasattr(class_of(owner.of), name)
     if isinstance(owner, Static):

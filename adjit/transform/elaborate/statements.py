@@ -42,9 +42,10 @@ from adjit.transform.elaborate.imports import importing, importing_from
 from adjit.transform.elaborate.matching import match
 from adjit.transform.elaborate.operators import truth
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
+from adjit.transform.elaborate.records import delete_attribute
 from adjit.transform.elaborate.values import algorithms
 from adjit.transform.elaborate.values.elementwise import materialise
-from adjit.transform.elaborate.values.frame import Context, Frame, Names
+from adjit.transform.elaborate.values.frame import CallRaises, Context, Frame, Names
 from adjit.transform.elaborate.values.lists import contents, elements, in_memory
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import stored_to
@@ -55,6 +56,8 @@ from adjit.transform.elaborate.values.values import (
     Cell,
     Grown,
     List,
+    OneOf,
+    Paired,
     Poison,
     Range,
     Record,
@@ -68,7 +71,17 @@ from adjit.transform.elaborate.values.values import (
     is_number,
     seen,
 )
-from adjit.transform.source.syntax import always_leaves, assigned, body_of, clauses, contains, else_of, names_read
+from adjit.transform.source.calls_first import calls_first, names_from
+from adjit.transform.source.syntax import (
+    always_leaves,
+    assigned,
+    body_of,
+    clauses,
+    contains,
+    else_of,
+    inside,
+    names_read,
+)
 
 
 def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> None:
@@ -81,7 +94,7 @@ def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallSt
                 return
         elif isinstance(statement, cst.If) and rest and any(map(always_leaves, _sides(statement))):
             _begun(frame, statement)
-            _if(frame, statement, rest)
+            _apart_if_it_raises(frame, statement, statement, functools.partial(_if, frame, statement, rest), rest)
             return
         one(frame, statement)
         gone = control.left(frame)
@@ -90,7 +103,7 @@ def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallSt
                 return
             continue
         if rest:
-            control.conditional(frame, gone, lambda: None, functools.partial(block, frame, rest))
+            control.unless_left(frame, functools.partial(block, frame, rest))
         return
 
 
@@ -100,8 +113,54 @@ def one(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) -> 
     if handler is None:
         name, instead = _REFUSED.get(type(node), (type(node).__name__, "Write it with other statements."))
         raise frame.ctx.unsupported(f"{name} is not supported", instead)
-    if not factorises(frame, node, lambda: handler(frame, node)):
-        handler(frame, node)
+
+    def run() -> None:
+        if not factorises(frame, node, lambda: handler(frame, node)):
+            handler(frame, node)
+
+    _apart_if_it_raises(frame, statement, node, run)
+
+
+def _apart_if_it_raises(
+    frame: Frame, statement: Any, node: cst.CSTNode, run: Callable[[], None], rest: Sequence[Any] = ()
+) -> None:
+    """Runs a statement; where a call in it may raise what is caught around, and more is done after the call, as one
+    statement for the call and one for the rest."""
+    if not frame.catching:
+        run()
+        return
+    outer, forget = (frame.whole, frame.stands_at), control.as_it_is(frame)
+    try:
+        with control.aside(frame.ctx) as ops:
+            frame.begins(getattr(node, "value", None))
+            run()
+    except CallRaises as found:
+        if found.frame is not frame:
+            raise
+        forget()
+        block(frame, [*_taken_apart(frame, statement, node, found.node), *rest])
+    else:
+        frame.ctx.builder.ops.extend(ops)
+    frame.whole, frame.stands_at = outer
+
+
+def _taken_apart(frame: Frame, statement: Any, node: cst.CSTNode, site: cst.CSTNode | None) -> Sequence[Any]:
+    source = frame.source
+    names = [each.value for each in inside(source.node, ()) if isinstance(each, cst.Name)]
+    fresh = names_from([*names, *frame.env, *source.globals])
+    is_whole = site is None or site is getattr(node, "value", None)
+    made = None if is_whole or site is None else calls_first(node, site, fresh)
+    if made is None:
+        raise frame.ctx.unsupported(
+            "`except` around a call in the middle of a statement, that may raise what it catches",
+            "Make the call in a statement of its own: `value = f(x)`, of several in a `for` loop.",
+            why="What comes after the call is left out if it raises.",
+            node=site,
+        )
+    known = {each: (source, statement) for one in made for each in inside(one, ()) if not source.holds(each)}
+    new = frozenset(each.value for each in known if isinstance(each, cst.Name)) - frozenset(names)
+    frame.source = dataclasses.replace(source, stands_for={**source.stands_for, **known}, made_up=source.made_up | new)
+    return made
 
 
 def _begun(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) -> cst.CSTNode:
@@ -121,8 +180,13 @@ def _begun(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) 
 def _return(frame: Frame, node: cst.Return) -> None:
     ctx = frame.ctx
     value: Value = Static(None) if node.value is None else whole(frame, node.value)
-    frame.env[control.VALUE] = kept(frame, materialise(ctx, value, "result"))
-    frame.env[control.RETURN] = ir.boolean(True)
+    value = materialise(ctx, value, "result")
+
+    def gives() -> None:
+        frame.env[control.VALUE] = kept(frame, value)
+        frame.env[control.RETURN] = ir.boolean(True)
+
+    control.unless_left(frame, gives)
 
 
 def _leave(frame: Frame, node: cst.Break | cst.Continue) -> None:
@@ -167,9 +231,10 @@ def _if(frame: Frame, node: cst.If, rest: Sequence[Any] = ()) -> None:
     """A branch; `rest`: the statements after it, where one side always leaves, which go into the other."""
     yes, no = _sides(node)
     (no if always_leaves(yes) else yes).extend(rest)
+    test = condition(frame, node.test)
     held, not_held = facts(frame, node.test)
     then, orelse = functools.partial(_side, frame, held, yes), functools.partial(_side, frame, not_held, no)
-    control.conditional(frame, condition(frame, node.test), then, orelse)
+    control.conditional(frame, test, then, orelse)
 
 
 def _side(frame: Frame, known: Facts, statements: Sequence[Any]) -> None:
@@ -191,6 +256,8 @@ def _loop_names(frame: Frame, node: cst.For | cst.While, more: Iterable[cst.CSTN
         names.extend((control.RETURN, control.VALUE))
     if frame.catching:
         names.extend((control.RAISED, control.EXCEPTION))
+        if any(handler.node.name is not None for handlers in frame.catching for handler in handlers):
+            names.append(control.THROWN)
     of_user, is_ended = carried(frame, node.body)
     return [*names, *of_user], breaks or found.returns or bool(frame.catching) or is_ended
 
@@ -224,9 +291,14 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
 
 
 def _for(frame: Frame, node: cst.For) -> None:
+    _for_in(frame, node, evaluate(frame, node.iter))
+
+
+def _for_in(frame: Frame, node: cst.For, iterated: Value) -> None:
     ctx = frame.ctx
-    iterated = evaluate(frame, node.iter)
     iterated = opened_stream(frame, drained(frame, iterated) if isinstance(iterated, Record) else iterated)
+    if _for_each_option(frame, iterated, functools.partial(_for_in, frame, node)):
+        return
     if isinstance(iterated, Range) and iterated.stop == ENDLESS:
         iterated = ctx.inline(algorithms.count, (iterated.start, iterated.step), {}, True, False)
     if (stream := as_stream(iterated)) is not None:
@@ -265,6 +337,20 @@ def _for(frame: Frame, node: cst.For) -> None:
     # and that does not tell the keys of dictionaries either: these are searched
     if not control.tried(frame, lambda: as_loop(iterated)):
         in_full(counted)
+
+
+def _for_each_option(frame: Frame, iterated: Value, run: Callable[[Value], None]) -> bool:
+    """Runs through each of the options, in branches, of what is chosen at run time; whether it is that."""
+    if not isinstance(iterated, Paired):
+        return control.do_for_option(frame, iterated, run)
+    place = next((k for k, part in enumerate(iterated.parts) if isinstance(part, OneOf)), None)
+    if place is None:
+        return False
+    before, chosen, after = iterated.parts[:place], iterated.parts[place], iterated.parts[place + 1 :]
+    assert chosen is not None
+    return control.do_for_option(
+        frame, chosen, lambda option: run(dataclasses.replace(iterated, parts=(*before, option, *after)))
+    )
 
 
 def _streamed(frame: Frame, node: cst.For, stream: Stream) -> None:
@@ -368,10 +454,22 @@ def take(
     frame: Frame, iterated: Value, do: Callable[[Value], ir.Operand | None], names: Sequence[str], stops: bool
 ) -> None:
     """Runs `do` on each item, in order, until it says that control has left, which it may if it `stops`."""
+    frame.ctx.taking += 1
+    try:
+        _take(frame, iterated, do, names, stops)
+    finally:
+        frame.ctx.taking -= 1
+
+
+def _take(
+    frame: Frame, iterated: Value, do: Callable[[Value], ir.Operand | None], names: Sequence[str], stops: bool
+) -> None:
     ctx = frame.ctx
     iterated = opened_stream(frame, drained(frame, iterated))
     if (stream := as_stream(iterated)) is not None:
         take_all(frame, stream, Taking(do, names, stops))
+        return
+    if _for_each_option(frame, iterated, functools.partial(_take, frame, do=do, names=names, stops=stops)):
         return
     iterated = contents(ctx, iterated)
     iterated = materialise(ctx, iterated if isinstance(iterated, Grown) else elements(ctx, iterated))
@@ -507,7 +605,13 @@ def _where(frame: Frame, tests: Sequence[cst.BaseExpression], then: Callable[[],
         then()
         return
     held = condition(frame, tests[0])
-    control.conditional(frame, held, lambda: _where(frame, tests[1:], then), lambda: None)
+    known, _ = facts(frame, tests[0])
+
+    def others() -> None:
+        with knowing(frame, known):
+            _where(frame, tests[1:], then)
+
+    control.conditional(frame, held, others, lambda: None)
 
 
 def _is_empty(trips: Range) -> bool:
@@ -634,6 +738,9 @@ def _del(frame: Frame, node: cst.Del) -> None:
             if is_list(container) or isinstance(container, Record | Table):
                 tables.delete(frame, container, subscript_entries(frame, target))
                 continue
+        if isinstance(target, cst.Attribute):
+            delete_attribute(frame, evaluate(frame, target.value), Static(target.attr.value))
+            continue
         if not isinstance(target, cst.Name):
             what = "`del` of something that is not a name"
             raise frame.ctx.unsupported(what, "Leave it out.", node=target if is_many else node)

@@ -54,6 +54,7 @@ from adjit.transform.elaborate.values.lists import extents_differ, fitted, grown
 from adjit.transform.elaborate.values.names import changed, changes_rows, item, kept, now, state_of
 from adjit.transform.elaborate.values.sharing import puts_away, puts_away_items
 from adjit.transform.elaborate.values.values import (
+    Cell,
     Grown,
     List,
     Record,
@@ -62,6 +63,8 @@ from adjit.transform.elaborate.values.values import (
     Table,
     TupleValue,
     Value,
+    View,
+    Within,
     described,
     is_array,
     is_list,
@@ -83,7 +86,7 @@ def is_keyed(value: Value) -> bool:
 def as_table(value: Value) -> Table:
     """A dictionary of constant keys as one to which others may come."""
     if isinstance(value, Record):
-        return Table("dict", pairs_of(value), cell=value.cell)
+        return Table("dict", pairs_of(value), cell=None if isinstance(value.cell, View) else value.cell)
     assert isinstance(value, Table)
     return value
 
@@ -236,7 +239,7 @@ def _with_default(
         return value, place
     is_missing = _is_missing(ctx, place)
     _stored(frame, value, key, default, place, is_new_alone=True)
-    assert value.cell is not None
+    assert isinstance(value.cell, Cell | Within)
     whole = state_of(frame, value.cell)
     assert isinstance(whole, Table)
     return whole, complexes.branch(ctx, is_missing, scalars.ready(count), scalars.ready(place), "place")

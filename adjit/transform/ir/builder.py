@@ -32,6 +32,11 @@ class Builder:
     def ops(self) -> list[Op]:
         return self._stack[-1]
 
+    @property
+    def depth(self) -> int:
+        """How many lists are open."""
+        return len(self._stack)
+
     def is_open(self, ops: list[Op]) -> bool:
         """Whether what is emitted now comes after what stands in that list, and sees its results."""
         return any(ops is level for level in self._stack)

@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
-_LIBRARIES = frozenset(("builtins", "abc", "collections", "enum", "functools", "numbers", "numpy", "scipy", "typing"))
+_LIBRARIES = frozenset((
+    "builtins", "abc", "collections", "enum", "functools", "numbers", "numpy", "scipy", "types", "typing",
+))  # fmt: skip
 _BUILTIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset)
 _ATTRIBUTES = ("__getattr__", "__getattribute__", "__setattr__", "__delattr__")
 _CONTAINER = (

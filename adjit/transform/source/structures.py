@@ -16,7 +16,7 @@ import numbers
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -271,7 +271,7 @@ def put_together(layout: Layout, leaves: Iterator[Any]) -> Any:
     if layout.keys == _COMPRESSED:
         data, indices, indptr, shape = parts
         return layout.of((np.zeros(indices.size) if np.ndim(data) == 0 else data, indices, indptr), shape=shape)
-    made = object.__new__(layout.of)
+    made = layout.of.__new__(layout.of) if layout.of is SimpleNamespace else object.__new__(layout.of)
     for name, part in named.items():
         object.__setattr__(made, name, part)
     return made

@@ -37,10 +37,14 @@ def always_returns(statements: Sequence[Any]) -> bool:
 
 
 def _ends_in(statement: Any, kinds: tuple[type, ...], holds: Callable[[Sequence[Any]], bool]) -> bool:
-    """Whether the statement is of one of the kinds, or an `if` of which it holds for both sides."""
+    """Whether the statement is of one of the kinds, or an `if` or a `try` of which it holds for all sides."""
     node = statement.body[-1] if isinstance(statement, cst.SimpleStatementLine) else statement
     if isinstance(node, cst.If):
         return node.orelse is not None and holds(body_of(node.body)) and holds(else_of(node))
+    if isinstance(node, cst.Try):
+        sides = [[*body_of(node.body), *([] if node.orelse is None else body_of(node.orelse.body))]]
+        sides += [body_of(handler.body) for handler in node.handlers]
+        return all(map(holds, sides))
     return isinstance(node, kinds)
 
 

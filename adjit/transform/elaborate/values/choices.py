@@ -1,6 +1,6 @@
-"""Functions and texts (or None) that are chosen at run time: as the number of one of those that it may be.
+"""What is chosen at run time: as the number of one of those that it may be, and what is in these.
 
-In: values of one name on two paths. Out: one value for both; what is called is decided by a branch at the call.
+In: values of one name on two paths. Out: one value for both; what is done with it is decided by a branch there.
 
     f = math.sin if flag else math.cos      one of (math.sin, math.cos), the first where `flag` holds
     y = f(x)                                if flag: y = math.sin(x)  else: y = math.cos(x)
@@ -9,7 +9,7 @@ In: values of one name on two paths. Out: one value for both; what is called is 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
@@ -17,18 +17,15 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
-from adjit.transform.elaborate.values.frame import Context, LocalFunction
-from adjit.transform.elaborate.values.values import OneOf, Static, Value
+from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.values import OneOf, Static, Value, may_be_chosen
 
 
 def functions_in(value: Value) -> tuple[Static, ...]:
     """The functions, texts and members of enumerations that a value may be, none if it is something else."""
-    if isinstance(value, OneOf):
-        return value.options
-    if not isinstance(value, Static):
-        return ()
-    is_one = value.value is None or isinstance(value.value, LocalFunction | str | Enum) or callable(value.value)
-    return (value,) if is_one else ()
+    options = value.options if isinstance(value, OneOf) else (value,)
+    found = tuple(option for option in options if isinstance(option, Static) and may_be_chosen(option))
+    return found if len(found) == len(options) else ()
 
 
 def is_text(value: Value) -> bool:
@@ -41,32 +38,51 @@ def any_of(one: tuple[Static, ...], other: tuple[Static, ...]) -> tuple[Static, 
     return (*one, *(o for o in other if o not in one)) if one and other else ()
 
 
-def number_type(options: tuple[Static, ...]) -> types.Type:
+def number_type(options: Sequence[Any]) -> types.Type:
     """The type of what says which of them a value is."""
     return types.boolean if len(options) == 2 else types.intp
 
 
-def as_one_of(ctx: Context, value: Value, options: tuple[Static, ...]) -> OneOf:
-    """A function, or one of some, as one of these, which are more."""
-    own = functions_in(value)
-    if isinstance(value, OneOf) and own == options:
-        return value
-    which: ir.Operand = _number(options, own[-1])
-    for k in range(len(own) - 2, -1, -1):
-        assert isinstance(value, OneOf)
-        known, here = which, _number(options, own[k])
+def renumbered(ctx: Context, value: OneOf, places: Sequence[int], count: int) -> ir.Operand:
+    """What says which of `count` options a value is, that is one of others, which have these places among them."""
+    if len(value.options) == count and list(places) == list(range(count)):
+        return value.which
+    which: ir.Operand = number(places[-1], count)
+    for k in range(len(places) - 2, -1, -1):
+        known, here = which, number(places[k], count)
         which = complexes.branch(ctx, is_option(ctx, value, k), scalars.ready(here), scalars.ready(known), "which")
-    return OneOf(options, which)
+    return which
 
 
-def _number(options: tuple[Static, ...], function: Static) -> ir.Const:
-    place = options.index(function)
-    return ir.boolean(place == 0) if len(options) == 2 else ir.integer(place)
+def number(place: int, count: int) -> ir.Const:
+    """What says that it is the one in that place."""
+    return ir.boolean(place == 0) if count == 2 else ir.integer(place)
 
 
-def holds_for(ctx: Context, value: OneOf, question: Callable[[Any], bool]) -> ir.Operand:
+def narrowed(ctx: Context, value: OneOf, fits: Callable[[Value], bool]) -> Value | None:
+    """What is left of it where it is known to be one that fits; None if that tells nothing."""
+    kept = [option for option in value.options if fits(option)]
+    if not kept or len(kept) == len(value.options):
+        return None
+    if len(kept) == 1:
+        return kept[0]
+    # where it is none of these, nobody asks
+    places = [kept.index(option) if fits(option) else 0 for option in value.options]
+    return OneOf(tuple(kept), renumbered(ctx, value, places, len(kept)))
+
+
+def fitting(ctx: Context, value: OneOf, fits: Callable[[Value], bool], error: type[Exception], says: str) -> Value:
+    """What is chosen, as one of the options that fit; of the others, the error is raised as it runs, as in Python."""
+    rest = narrowed(ctx, value, fits)
+    if rest is None:
+        return value
+    ctx.builder.emit(ir.Raise(exception=error, args=(says,), condition=holds_for(ctx, value, fits)))
+    return rest
+
+
+def holds_for(ctx: Context, value: OneOf, question: Callable[[Value], bool]) -> ir.Operand:
     """Whether what is chosen is one of which that is so."""
-    holds = [question(option.value) for option in value.options]
+    holds = [question(option) for option in value.options]
     if all(holds) or not any(holds):
         return ir.boolean(holds[0])
     found: ir.Operand = ir.boolean(False)

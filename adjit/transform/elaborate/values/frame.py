@@ -23,6 +23,7 @@ from adjit.transform.elaborate.values.values import (
     CELL,
     Cell,
     Complex,
+    Followed,
     Grown,
     List,
     Poison,
@@ -79,6 +80,10 @@ class Context:
         self.call_places: list[errors.Place | None] = []
         self.frame: Frame | None = None
         self.frames: list[Frame] = []  # of the calls under way
+        self.makes_error = False  # the constructor of an exception runs, the texts of which need not be known
+        self.thrown: list[type[BaseException]] = []  # the classes of exceptions that were raised and are caught
+        # the open regions that are run through once, as sides of branches are; and what is run through item by item
+        self.sides = self.taking = 0
         self.cells = 0  # lists that got a name
         self.loops: list[object] = []  # those around what is elaborated
         self.grows: dict[str, list[object]] = {}  # for each list, the loops in which it is made longer
@@ -106,6 +111,9 @@ class Context:
         # whether lists and objects that are items of lists that grow are changed in place, so that who names one reads
         # it from there; and whether such items went into another list, where they would be the same ones in Python
         self.items_change = self.items_are_shared = False
+        # whether lists and objects that are chosen at run time stay those that they are, as they are changed
+        self.keeps_chosen = False
+        self.copied_cells: set[str] = set()  # and those of which a variable has what is in them
         # whether the arrays and lists in lists that grow have extents of their own, each one
         self.own_extents = False
         # of each loop around what is elaborated, its operations so far and what it carries
@@ -156,6 +164,10 @@ class Context:
             self.frames.pop()
         if caller is not None:
             caller.env.update(frame.lists())
+
+    def depth(self) -> tuple[int, int]:
+        """How many regions are open that are no sides of branches, and how many items are run through."""
+        return self.builder.depth - self.sides, self.taking
 
     # ---------------------------------------------------------------------------------------------------- errors
 
@@ -436,9 +448,13 @@ class Frame:
         # in them where somebody asked; and those of which the type is yet to be found
         self.earlier: dict[str, Value | None] = {}
         self.sought: frozenset[str] = frozenset()
-        # the handlers of each `try` around, the innermost last, and how many there were so far
-        self.catching: tuple[tuple[Any, ...], ...] = ()
-        self.handlers = 0
+        # the handlers of each `try` around, of callers too, the innermost last
+        self.catching: tuple[tuple[Any, ...], ...] = () if is_rule or not ctx.frames else ctx.frames[-1].catching
+        # those that are handled here, the innermost last: their classes, name, number and object
+        self.handling: tuple[tuple[Sequence[type[BaseException]], str, ir.Operand, Value | None], ...] = ()
+        # the expression that is all of the statement at hand, what is assigned to aside, and how deep it stands
+        self.whole: cst.CSTNode | None = None
+        self.stands_at: tuple[int, int] = (0, 0)
         self.shared: tuple[str, ...] = ()  # the variables that functions defined inside assign
         self.begun = 0  # how many operations there were when the statement at hand began
         self.giving: Giving | None = None  # of a generator, who runs through it
@@ -448,6 +464,14 @@ class Frame:
         self.own: frozenset[str] = frozenset()
         self.gone: frozenset[str] = frozenset()
         self.comprehensions: tuple[Names, ...] = ()
+
+    def begins(self, whole: cst.CSTNode | None) -> None:
+        """A statement is elaborated, which is that expression and what is done with it."""
+        self.whole, self.stands_at = whole, self.ctx.depth()
+
+    def is_alone(self) -> bool:
+        """Whether what is evaluated is all of a statement, and no loop within it."""
+        return self.ctx.node is self.whole and self.ctx.depth() == self.stands_at
 
     def visible(self) -> dict[str, Value]:
         """What a function sees that is defined in this one, as it is now."""
@@ -506,7 +530,7 @@ class Giving:
 
 
 @dataclass(frozen=True)
-class LocalFunction:
+class LocalFunction(Followed):
     """A lambda or function defined inside a differentiated one, with the variables it can see."""
 
     node: cst.Lambda | cst.FunctionDef
@@ -550,12 +574,24 @@ class RecursesAtRunTime(Exception):
         self.function = function
 
 
+class CallRaises(Exception):
+    """A call may raise what is caught around it, and is not all of a statement; `frame`: that of the statement."""
+
+    def __init__(self, frame: Frame):
+        super().__init__()
+        self.frame, self.node = frame, frame.ctx.node
+
+
 class ItemsChange(Exception):
     """A list or an object is changed that is an item of a list that grows: who names it has to see that."""
 
 
 class ExtentsDiffer(Exception):
     """An array or a list in a list that grows has another extent than the one before: each needs its own."""
+
+
+class ChosenChanges(Exception):
+    """A list or an object is changed, or asked which one it is, that was chosen at run time: it has to be that one."""
 
 
 class RowsChange(Exception):

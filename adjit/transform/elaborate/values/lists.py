@@ -330,6 +330,22 @@ def differ(ctx: Context) -> Exception:
 # --------------------------------------------------------------------------------------------------------------- growth
 
 
+def columns(ctx: Context, rows: Grown) -> TupleValue:
+    """`zip(*rows)`: for each place in the rows, the list of what they have there. ValueError of no rows, of which
+    Python has no columns."""
+    is_any = scalars.scalar(ctx, operator.gt, (rows.count, ir.integer(0)))
+    message = ("zip of no rows, which has no columns",)
+    ctx.builder.emit(ir.Raise(exception=ValueError, args=message, condition=is_any))
+    made: list[Value] = []
+    first = 0
+    for part in rows.item.parts:
+        last = first + leaf_count(part)
+        whole = Grown(part, rows.buffers[first:last], rows.count)
+        made.append(part_of_list(ctx, whole, ir.Span()))
+        first = last
+    return TupleValue(tuple(made))
+
+
 def grown(ctx: Context, value: TupleValue | Grown, shape: Shape | None = None) -> Grown:
     """A list of known items as one that may grow; `shape`: how its items will be put together."""
     if isinstance(value, Grown):

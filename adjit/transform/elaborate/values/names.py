@@ -19,7 +19,15 @@ import numpy as np
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import copied, materialise
-from adjit.transform.elaborate.values.frame import KEPT, Context, ExtentsDiffer, Frame, ItemsChange, RowsChange
+from adjit.transform.elaborate.values.frame import (
+    KEPT,
+    ChosenChanges,
+    Context,
+    ExtentsDiffer,
+    Frame,
+    ItemsChange,
+    RowsChange,
+)
 from adjit.transform.elaborate.values.lists import (
     as_wide,
     as_wide_as,
@@ -32,10 +40,13 @@ from adjit.transform.elaborate.values.lists import (
 )
 from adjit.transform.elaborate.values.sharing import are_shared, puts_away, shared_items, takes_note
 from adjit.transform.elaborate.values.values import (
+    COPIED,
     MADE_BEFORE,
     Cell,
+    Copied,
     Grown,
     List,
+    OneOf,
     Poison,
     Record,
     Shape,
@@ -53,6 +64,7 @@ from adjit.transform.elaborate.values.values import (
     is_mutable,
     is_number,
     leaf_count,
+    of_options,
     operands_in,
     ragged,
     seen,
@@ -63,7 +75,7 @@ from adjit.transform.ir.types import array_type
 
 def item(ctx: Context, value: Grown, index: ir.Operand) -> Value:
     """The item at an index from 0 on; lists and objects in it know where they are."""
-    cell: Cell | Within | View | None = value.cell
+    cell = value.cell
     path: tuple[int, ...] = ()
     if isinstance(cell, View):
         path = _PATHS[cell.part]
@@ -91,7 +103,7 @@ def read_items(frame: Frame, value: Value) -> Value:
         return view_of(item_now(frame, value.cell), value.part)
     if isinstance(value, TupleValue) and not value.is_list:
         return dataclasses.replace(value, items=tuple(read_items(frame, one) for one in value.items))
-    return value
+    return of_options(value, functools.partial(read_items, frame)) if isinstance(value, OneOf) else value
 
 
 def item_now(frame: Frame, place: Within) -> Value:
@@ -113,7 +125,11 @@ def state_of(frame: Frame, cell: Cell | Within) -> Value:
 
 def now(frame: Frame, value: Value) -> Value:
     """A list, a dictionary or an object that was evaluated before something else was, as it is now."""
+    if isinstance(value, OneOf):
+        return of_options(value, functools.partial(now, frame))
     cell = value.cell if is_mutable(value) else None
+    if isinstance(value, Record) and isinstance(cell, View):
+        return view_of(now(frame, state_of(frame, cell.cell)), cell.part)
     if isinstance(cell, Cell) or (isinstance(cell, Within) and frame.ctx.items_change and cell.cell is not None):
         return state_of(frame, cell)
     return value
@@ -162,9 +178,16 @@ def changed(frame: Frame, value: State, state: State, what: str, keeps_places: b
     if isinstance(value.cell, Within):
         _item_changed(frame, value, state, what)
         return
+    if isinstance(value.cell, View) and isinstance(state, Record):
+        owner = state_of(frame, value.cell.cell)
+        assert isinstance(owner, Record)
+        changed(frame, owner, dataclasses.replace(owner, keys=state.keys, items=state.items), what)
+        return
     if isinstance(value.cell, View):
         raise frame.ctx.mismatch(f"{what} of a view of a dictionary", "Make a list of it: `list(...)`.")
-    if value.cell is None:
+    if isinstance(value.cell, Copied) and not frame.ctx.keeps_chosen:
+        raise ChosenChanges
+    if value.cell is None or isinstance(value.cell, Copied):
         raise frame.ctx.unsupported(
             f"{what} of {described(value)} that has no one name",
             "Make another one: `new = [*old, x]`, `new = {**old, 'key': x}`.",
@@ -178,6 +201,8 @@ def changed(frame: Frame, value: State, state: State, what: str, keeps_places: b
             why="In Python all calls share it, so that each would start from what the last one left.",
         )
     assert isinstance(value.cell, Cell)
+    if value.cell.key in frame.ctx.copied_cells and not frame.ctx.keeps_chosen:
+        raise ChosenChanges
     takes_note(frame.ctx, value, value.cell)
     if not keeps_places and frame.ctx.items_change:
         for other in frame.ctx.frames:
@@ -213,11 +238,13 @@ def kept(frame: Frame, value: Value) -> Value:
     """A value as a variable holds it: lists by their cells, new ones for lists that have none."""
     if isinstance(value, ir.Var) and is_array(value) and KEPT in frame.ctx.roots_of(value):
         return _kept_row(frame.ctx, value)
-    if isinstance(value, TupleValue | Grown) and isinstance(value.cell, View):
+    if isinstance(value, TupleValue | Grown | Record) and isinstance(value.cell, View):
         return value.cell
     if isinstance(value, TupleValue) and not value.is_list:
         items = tuple(kept(frame, one) for one in value.items)
         return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
+    if isinstance(value, OneOf):
+        return of_options(value, functools.partial(kept, frame))
     if (stream := as_stream(value)) is not None and stream.spent is None:
         spent = new_cell(frame)
         frame.env[spent.key] = FRESH if stream.at is None else ir.integer(0)
@@ -226,12 +253,36 @@ def kept(frame: Frame, value: Value) -> Value:
         return value
     if isinstance(value, Grown) and value.shares:
         are_shared(frame.ctx)
+    if isinstance(value.cell, Copied):
+        return value
     if isinstance(value.cell, Within):
         # as it is now, where nobody changes it
         return value.cell if frame.ctx.items_change and value.cell.cell is not None else value
     if value.cell is not None:
         return value.cell
     return held_by(frame, new_cell(frame), value)
+
+
+def as_copy(value: Value) -> Value:
+    """A value whose lists and objects are copies, and so are not what they are in Python."""
+    if isinstance(value, TupleValue | Record):
+        copy = COPIED if is_mutable(value) else None
+        return dataclasses.replace(value, items=tuple(map(as_copy, value.items)), cell=copy)
+    if isinstance(value, Table):
+        return dataclasses.replace(value, cell=COPIED)
+    if isinstance(value, OneOf):
+        return of_options(value, as_copy)
+    return dataclasses.replace(value, cell=COPIED) if isinstance(value, Grown) else value
+
+
+def by_cell(value: Value) -> Value:
+    """A value as one holds it that gives no names: what has one, by its cell."""
+    if is_mutable(value) and isinstance(value.cell, Cell):
+        return value.cell
+    if isinstance(value, TupleValue) and not value.is_list:
+        items = tuple(map(by_cell, value.items))
+        return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
+    return of_options(value, by_cell) if isinstance(value, OneOf) else value
 
 
 def under_a_cell(frame: Frame, value: Value) -> Value:
@@ -248,6 +299,7 @@ def held_by(frame: Frame, cell: Cell, value: State) -> Cell:
     """The cell, from now on that of this list or object."""
     state = held(frame, value)
     frame.ctx.put_away.discard(cell.key)
+    frame.ctx.copied_cells.discard(cell.key)
     frame.ctx.changes.pop(cell.key, None)
     frame.ctx.begun_in[cell.key] = tuple(frame.ctx.loops)
     if cell.key in frame.env:
@@ -391,6 +443,9 @@ def _without_places(value: Value, cell: Cell) -> Value:
     if isinstance(value, TupleValue):
         items = tuple(_without_places(one, cell) for one in value.items)
         return next((one for one in items if one is _MOVED), value)
+    if isinstance(value, OneOf):
+        options = (_without_places(option, cell) for option in value.options)
+        return next((option for option in options if option is _MOVED), value)
     return value
 
 
@@ -403,6 +458,9 @@ def _without(value: Value, cell: Cell) -> Value:
         return dataclasses.replace(value, items=items) if isinstance(items, List | Cell) else items  # type: ignore[arg-type]
     if isinstance(value, TupleValue | Record):
         return dataclasses.replace(value, items=tuple(_without(one, cell) for one in value.items))
+    if isinstance(value, OneOf):
+        options = [_without(option, cell) for option in value.options]
+        return next((option for option in options if isinstance(option, Poison)), OneOf(tuple(options), value.which))
     return value
 
 
@@ -419,4 +477,6 @@ def unnamed(value: Value) -> Value:
         items = unnamed(value.items)
         assert is_list(items)
         return dataclasses.replace(value, items=items, cell=None)
+    if isinstance(value, OneOf):
+        return of_options(value, unnamed)
     return dataclasses.replace(value, cell=None) if isinstance(value, Grown) else value

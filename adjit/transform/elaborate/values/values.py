@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from types import ModuleType
 from typing import Any, TypeGuard
 
@@ -29,6 +30,10 @@ class Static:
     """A Python object known at compile time: a function, a module, None, a string, a dtype."""
 
     value: Any
+
+
+class Followed:
+    """A function that is known by its text and the variables that it sees."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class TupleValue:
     items: tuple[Value, ...]
     is_list: bool = False
     fields: tuple[str, ...] = ()
-    cell: Cell | Within | View | None = None
+    cell: Cell | Within | View | Copied | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class Record:
     keys: tuple[Any, ...]
     items: tuple[Value, ...]
     of: type | None = None
-    cell: Cell | Within | None = None
+    cell: Cell | Within | View | Copied | None = None
 
     def get(self, key: Any) -> Value | None:
         return self.items[self.keys.index(key)] if key in self.keys else None
@@ -133,8 +138,17 @@ class Within:
 
 
 @dataclass(frozen=True)
+class Copied:
+    """What is known by no name: a list or an object as a copy of what is in one of several, chosen at run time."""
+
+
+COPIED = Copied()
+
+
+@dataclass(frozen=True)
 class View:
-    """`d.keys()`, `d.values()` or `d.items()` as a variable holds it: what is in the dictionary now."""
+    """`d.keys()`, `d.values()` or `d.items()` as a variable holds it: what is in the dictionary now; or, as
+    'attributes', `vars(obj)`."""
 
     cell: Cell | Within
     part: str
@@ -152,7 +166,7 @@ class Table:
     items: List
     default: Static | None = None
     limit: ir.Operand | None = None
-    cell: Cell | Within | None = None
+    cell: Cell | Within | Copied | None = None
 
 
 @dataclass(frozen=True)
@@ -166,7 +180,7 @@ class Grown:
     item: Shape
     buffers: tuple[ir.Operand, ...]
     count: ir.Operand
-    cell: Cell | Within | View | None = None
+    cell: Cell | Within | View | Copied | None = None
     shares: frozenset[Cell] = frozenset()
 
 
@@ -265,12 +279,12 @@ class SliceValue:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of several functions, which one is known at run time only.
+    """One of several functions, texts, objects, tuples, ..., which one is known at run time only.
 
-    which: of two, whether it is the first; of more, its number.
+    which: of two, whether it is the first; of more, its number. What is in an option is undefined where it is another.
     """
 
-    options: tuple[Static, ...]
+    options: tuple[Value, ...]
     which: ir.Operand
 
 
@@ -334,6 +348,7 @@ def as_stream(value: Value) -> Stream | None:
 
 
 AWAY = Poison("A loop over a generator assigns it, and the generator reads it while that runs.")
+MADE_TEXT = Poison("It is a text that is made as the program runs.")
 MADE_BEFORE = Poison("It is a list that the trip before of a loop made.")
 
 
@@ -356,16 +371,27 @@ def seen(env: Mapping[str, Value], value: Value) -> Value:
     if isinstance(value, TupleValue | Record):
         items = tuple(seen(env, one) for one in value.items)
         return value if ir.same(items, value.items) else replace(value, items=items)
-    return value
+    return of_options(value, lambda option: seen(env, option)) if isinstance(value, OneOf) else value
+
+
+def of_options(value: OneOf, change: Callable[[Value], Value]) -> OneOf:
+    """What is chosen at run time, with each option as `change` makes it."""
+    options = tuple(map(change, value.options))
+    return value if ir.same(options, value.options) else replace(value, options=options)
 
 
 def view_of(value: Value, part: str) -> Value:
-    """The list of the keys, the values or the items of a dictionary."""
+    """The list of the keys, the values or the items of a dictionary, or the dictionary of an object's attributes."""
+    if part == "attributes":
+        assert isinstance(value, Record)
+        cell = View(value.cell, part) if isinstance(value.cell, Cell | Within) else value.cell
+        return replace(value, of=None, cell=cell)
     if isinstance(value, Record) and value.of is None:
-        value = Table("dict", pairs_of(value), cell=value.cell)
+        own = value.cell if not isinstance(value.cell, View) else None
+        value = Table("dict", pairs_of(value), cell=own)
     if not isinstance(value, Table):
         return value
-    cell = None if value.cell is None else View(value.cell, part)
+    cell = View(value.cell, part) if isinstance(value.cell, Cell | Within) else None
     if isinstance(value.items, Grown):
         whole = value.items
         key, given = whole.item.parts
@@ -460,11 +486,12 @@ def ndim(value: Value) -> int:
 class Shape:
     """How a value is put together, and its parts.
 
-    'leaf', 'tuple', 'list', 'record', 'complex', 'function', 'static' or 'poison'; 'grown', of items like its part;
-    'row', such a list of numbers that is an item of another; 'ragged', an array, or a list of numbers, that is an item
-    and has extents of its own; 'table', with the list that is its part; 'within', the place of an item, with its list
-    and path. fields: the names or keys of its parts; of a table, its kind, its default, and whether it has a limit; of
-    what is ragged, how many axes it has, and whether it is a list; of: its class; axes: how many a leaf has.
+    'leaf', 'tuple', 'list', 'record', 'complex', 'static' or 'poison'; 'chosen', as one of its parts; 'grown', of items
+    like its part; 'row', such a list of numbers that is an item of another; 'ragged', an array, or a list of numbers,
+    that is an item and has extents of its own; 'table', with the list that is its part; 'within', the place of an item,
+    with its list and path. fields: the names or keys of its parts; of a table, its kind, its default, and whether it
+    has a limit; of what is ragged, how many axes it has, and whether it is a list; of: its class; axes: how many a leaf
+    has.
     """
 
     kind: str
@@ -492,6 +519,8 @@ def described(value: Value) -> str:
         return f"the method `{value.name}`"
     if isinstance(value, Running):
         return "a generator of random numbers"
+    if isinstance(value, OneOf):
+        return f"what is chosen at run time, {' or '.join(map(described, value.options))}"
     if isinstance(value, Static):
         return _described_object(value.value)
     return _DESCRIBED.get(type(value)) or ("an array" if is_array(value) else "a number")
@@ -505,7 +534,6 @@ _DESCRIBED: Mapping[type, str] = {
     SliceValue: "a slice",
     Poison: "a value whose type depends on the path taken",
     Grown: "a list that grows",
-    OneOf: "a function or text chosen at run time",
     Maybe: "None or a value, which is known at run time",
 }
 
@@ -533,7 +561,7 @@ def structure(value: Value) -> Shape:
     if isinstance(value, Complex):
         return Shape("complex")
     if isinstance(value, OneOf):
-        return Shape("function", value.options)
+        return Shape("chosen", tuple(map(structure, value.options)))
     if isinstance(value, Maybe):
         return Shape("maybe", (structure(value.value),))
     if isinstance(value, Grown):
@@ -558,10 +586,15 @@ def _with_axes(item: Shape, buffers: Iterator[ir.Operand]) -> Shape:
     return item
 
 
-def joint(left: Shape, right: Shape) -> Shape | None:
-    """How a value is put together that is `left` on one path and `right` on another; a number may become complex."""
+def joint(left: Shape, right: Shape, chooses: bool = False) -> Shape | None:
+    """How a value is put together that is `left` on one path and `right` on another; a number may become complex.
+
+    `chooses`: as one of both, or with parts that are, where it is put together in two ways.
+    """
     if left == right:
         return left
+    if chooses:
+        return _joint_parts(left, right) or joint(left, right) or _either(left, right)
     if _NOTHING in (left, right) or "maybe" in (left.kind, right.kind):
         return _maybe(*(shape for shape in (left, right) if shape != _NOTHING))
     if {left.kind, right.kind} == {"leaf", "complex"}:
@@ -586,13 +619,56 @@ def joint(left: Shape, right: Shape) -> Shape | None:
     return None
 
 
+def _joint_parts(left: Shape, right: Shape) -> Shape | None:
+    """That of tuples, lists or objects with as many parts, some of which may be one of several; None of others."""
+    is_alike = left.kind == right.kind and left.kind in ("tuple", "list", "record") and left.of is right.of
+    if not is_alike or left.fields != right.fields or len(left.parts) != len(right.parts):
+        return None
+    parts = tuple(joint(a, b, chooses=True) for a, b in zip(left.parts, right.parts, strict=True))
+    return None if None in parts else replace(left, parts=parts)
+
+
+MOST_OPTIONS = 12  # of values that hold numbers and arrays
+
+
+def _either(left: Shape, right: Shape) -> Shape | None:
+    """That of a value that is one or the other; None where one of them is a number, an array or not known."""
+    options = list(_options(left))
+    for new in _options(right):
+        found = ((k, joint(known, new)) for k, known in enumerate(options) if _NOTHING not in (known, new))
+        place, both = next(((k, shape) for k, shape in found if shape is not None), (len(options), new))
+        options[place : place + 1] = [both] if new not in options else options[place : place + 1]
+    with_parts = sum(shape.kind != "static" for shape in options)
+    return Shape("chosen", tuple(options)) if all(map(_is_option, options)) and with_parts <= MOST_OPTIONS else None
+
+
+def _options(shape: Shape) -> tuple[Shape, ...]:
+    return shape.parts if shape.kind == "chosen" else (_NOTHING, *shape.parts) if shape.kind == "maybe" else (shape,)
+
+
+def _is_option(shape: Shape) -> bool:
+    if shape.kind == "static":
+        (held,) = shape.parts
+        return isinstance(held, Cell) or may_be_chosen(held)
+    is_one = shape.kind in ("tuple", "list", "record", "grown", "table")
+    return is_one and all(part.kind != "static" or _is_option(part) for part in shape.parts)
+
+
+def may_be_chosen(value: Value) -> bool:
+    """Whether it is a function, a text, a member of an enumeration or None."""
+    if not isinstance(value, Static):
+        return False
+    thing = value.value
+    return thing is None or isinstance(thing, str | Enum | Followed) or callable(thing)
+
+
 _NOTHING = Shape("static", (Static(None),))
 
 
 def _maybe(*shapes: Shape) -> Shape | None:
     """How None or a value like one of these is put together."""
     one, *others = (shape.parts[0] if shape.kind == "maybe" else shape for shape in shapes)
-    found = joint(one, *others) if others else one
+    found = joint(one, others[0]) if others else one
     is_known = found is not None and _is_of_numbers(found) and found.kind != "static"
     return Shape("maybe", (found,)) if is_known else None
 
@@ -672,7 +748,7 @@ def leaves_of(value: Value) -> list[ir.Operand]:
         return [*leaves_of(value.items), *([] if value.limit is None else [value.limit])]
     if isinstance(value, Within):
         return [value.index]
-    return [value.which] if isinstance(value, OneOf) else []
+    return [value.which, *(leaf for v in value.options for leaf in leaves_of(v))] if isinstance(value, OneOf) else []
 
 
 def object_of(value: Value, refused: Callable[[Value], Exception]) -> Any:
@@ -688,17 +764,24 @@ def parts_of(value: Value) -> list[Value]:
     """What is in a tuple and in the tuples in it, in order; of what is no tuple, that."""
     if isinstance(value, Table):
         return parts_of(value.items)
+    if isinstance(value, OneOf):
+        return [
+            value,
+            *(part for option in value.options if not isinstance(option, Static) for part in parts_of(option)),
+        ]
     return (
         [part for item in value.items for part in parts_of(item)] if isinstance(value, TupleValue | Record) else [value]
     )
 
 
 def leaf_count(shape: Shape) -> int:
-    """How many numbers and arrays an item of a list that grows is made of."""
+    """How many numbers and arrays a value is made of."""
     if shape.kind == "static":
         return 0
-    if shape.kind in ("leaf", "row"):
+    if shape.kind in ("leaf", "row", "within"):
         return 1
+    if shape.kind in ("chosen", "grown", "maybe") or (shape.kind == "table" and shape.fields[2]):
+        return 1 + sum(map(leaf_count, shape.parts))
     if shape.kind == "ragged":
         return 1 + int(shape.fields[0])
     return 2 if shape.kind == "complex" else sum(map(leaf_count, shape.parts))
@@ -721,8 +804,9 @@ def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
         items = rebuild(shape.parts[0], rest)
         assert isinstance(items, List | Cell)
         return Table(kind, items, default, next(rest) if is_limited else None)  # type: ignore[arg-type]
-    if shape.kind == "function":
-        return OneOf(shape.parts, next(rest))
+    if shape.kind == "chosen":
+        which = next(rest)
+        return OneOf(tuple(rebuild(part, rest) for part in shape.parts), which)
     if shape.kind == "maybe":
         return Maybe(next(rest), rebuild(shape.parts[0], rest))
     if shape.kind == "within":
