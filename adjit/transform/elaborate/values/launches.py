@@ -360,8 +360,8 @@ def copy_to_host(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
     assert array is not None
     if into in (None, Static(None)):
         return frame.ctx.call(frame, Static(np.copy), [array], {})
-    frame.ctx.call(frame, Static(np.copyto), [into, array], {})  # type: ignore[list-item]
-    return into  # type: ignore[return-value]
+    frame.ctx.call(frame, Static(np.copyto), [into, array], {})
+    return into
 
 
 def copy_to_device(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
