@@ -19,7 +19,7 @@ from collections.abc import Collection, Mapping, Sequence
 from adjit.transform import ir
 from adjit.transform.analysis.sums import partial_sums
 from adjit.transform.analysis.trip_counts import has_trips
-from adjit.transform.cuda.uniform_sums import together, uniform_additions
+from adjit.transform.cuda.uniform_sums import MOST_SUMS, together, uniform_additions
 
 
 def added_by_terms(function: ir.Function) -> ir.Function:
@@ -41,6 +41,8 @@ class _Terms:
             if launched.level is not None:
                 continue
             uniform = set(uniform_additions(self.function, launched, ()))
+            if len({(store.array, store.index) for store in uniform}) > MOST_SUMS:
+                continue  # they stay additions, of as few numbers as can be
             for region in (launched.body, *(r for op in launched.body.inside for r in op.regions)):
                 for place, op in enumerate(region.ops):
                     if isinstance(op, ir.For) and not op.stops and op.outs:
