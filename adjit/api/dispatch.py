@@ -97,11 +97,14 @@ class Specialising:
         It shows the mathematics, to be read, checked and kept; `tuned=True` shows what is compiled: the same adjoint
         with sums gathered, loops in lanes and threads, and temporaries in workspaces. `save` writes either to a file.
         """
-        asked, taken = self._laid(self._for(arguments), arguments)
-        given = asked._types_of(taken)
-        with compiler_lock:
-            kept = asked._cache.text(given) if tuned and isinstance(asked._cache, DerivativeCache) else None
-            return kept or str(asked._shown(given, tuned).text)
+
+        def text(asked: Any, taken: Sequence[Any]) -> str:
+            given = asked._types_of(taken)
+            with compiler_lock:
+                kept = asked._cache.text(given) if tuned and isinstance(asked._cache, DerivativeCache) else None
+                return kept or str(asked._shown(given, tuned).text)
+
+        return str(self._asked(arguments, text))
 
     def save(self, path: str | os.PathLike[str], *arguments: Any, tuned: bool = False) -> None:
         """Writes the source for these arguments, given as to `source`, as a module with all that it needs.
@@ -110,21 +113,31 @@ class Specialising:
         needs adjit, and says so in its first line. Without arguments: those of the calls so far, if they are all of
         the same types. Raises Unsupported where the source calls a function that no module has under its name.
         """
-        asked, taken = self._laid(self._for(arguments), arguments)
-        with compiler_lock:
-            given = asked._types_of(taken) if taken else asked._only_types()
-            is_stretched = "stretching" in vars(asked) and given in asked.stretching.overloads
-            emitted = (asked.stretching if is_stretched else asked)._shown(given, tuned)
+
+        def written(asked: Any, taken: Sequence[Any]) -> Emitted:
+            with compiler_lock:
+                given = asked._types_of(taken) if taken else asked._only_types()
+                is_stretched = "stretching" in vars(asked) and given in asked.stretching.overloads
+                found: Emitted = (asked.stretching if is_stretched else asked)._shown(given, tuned)
+                return found
+
+        emitted: Emitted = self._asked(arguments, written)
+        if self._for(arguments).has_extents:
+            raise Unsupported(
+                f"a saved source of {shown(self.derivative)}",
+                why="It would be that of arrays of these shapes alone, and nothing would say so.",
+                instead="Name the items of arrays one by one, or keep `.source(...)` as a text.",
+            )
         from adjit.transform.emit import module_text, not_importable
 
         missing = not_importable(emitted)
         if missing:
             raise Unsupported(
-                f"a saved source of {shown(asked.derivative)}",
+                f"a saved source of {shown(self.derivative)}",
                 why=f"It calls what another module cannot have: {missing[0]}.",
                 instead="Define that at the top of a module that can be imported.",
             )
-        Path(path).write_text(module_text(emitted, asked.options.decorator(tuned), tuned), encoding="utf-8")
+        Path(path).write_text(module_text(emitted, self.options.decorator(tuned), tuned), encoding="utf-8")
 
     def _shown(self, given: Sequence[types.Type], tuned: bool) -> Emitted:
         """The source to be looked at, or, `tuned`, the one that is compiled."""
@@ -140,10 +153,17 @@ class Specialising:
             )
         return seen[0]
 
+    def _asked(self, arguments: Sequence[Any], run: Callable[[Any, Sequence[Any]], Any]) -> Any:
+        """What `run` gives of what a call with these arguments, or such, runs, and of what that is called with."""
+        asked = self._for(arguments)
+        return asked.retried(arguments, lambda: run(*self._laid(asked, arguments)))
+
     @staticmethod
     def _laid(asked: Any, arguments: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
-        """What runs where some arguments are lists, dictionaries or objects, and what it is called with."""
-        found = laid_out(asked.derivative, list(asked.__signature__.parameters), arguments)
+        """What runs where some arguments are lists, dictionaries or objects, or what is part of what is compiled, and
+        what it is called with."""
+        known = asked.has_constants, asked.has_extents
+        found = laid_out(asked.derivative, list(asked.__signature__.parameters), arguments, *known)
         return (asked, arguments) if found is None else (asked._of_layouts(found[0]), found[1])
 
     def _of_layouts(self, layouts: Layouts) -> Any:
@@ -300,8 +320,7 @@ class Specialising:
 
     def precompile(self, *arguments: Any) -> None:
         """Compiles for these arguments, given as to `source`, and keeps that; as `adjit.precompile`."""
-        asked, taken = self._laid(self._for(arguments), arguments)
-        asked._compile_ahead(asked._types_of(taken))
+        self._asked(arguments, lambda asked, taken: asked._compile_ahead(asked._types_of(taken)))
 
     def _compile_ahead(self, given: tuple[types.Type, ...]) -> None:
         raise not_compiled(f'a derivative with target="{self.options.target}"')
@@ -315,11 +334,14 @@ class Specialising:
         from adjit.api.explain import explanation
         from adjit.transform import pipeline
 
-        asked, taken = self._laid(self._for(arguments), arguments)
-        with compiler_lock:
-            given = asked._types_of(taken)
-            made, records = pipeline.explained(asked.derivative, given, asked._vectorises)
-            return explanation(made, records, given, asked._values_of(taken))
+        def explained(asked: Any, taken: Sequence[Any]) -> Explanation:
+            with compiler_lock:
+                given = asked._types_of(taken)
+                made, records = pipeline.explained(asked.derivative, given, asked._vectorises)
+                return explanation(made, records, given, asked._values_of(taken))
+
+        found: Explanation = self._asked(arguments, explained)
+        return found
 
     def _values_of(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
         """The values of all arguments, None where some are given as types."""

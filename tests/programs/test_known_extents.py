@@ -132,6 +132,14 @@ def test_other_derivatives() -> None:
     np.testing.assert_allclose(hessian @ along, expected, rtol=1e-7)
 
 
+def test_what_is_shown_of_them(tmp_path) -> None:
+    derived = adjit.grad(rest, target="python")
+    assert "x[3]" in derived.source(X)
+    assert "others" in str(derived.explain(X))
+    with pytest.raises(adjit.AdjitError, match="arrays of these shapes alone"):
+        derived.save(tmp_path / "rest.py", X)
+
+
 def test_compiled_anew_for_each_shape() -> None:
     derived = adjit.value_and_grad(rest)
     for x in (X, X[:3], np.append(X, 0.3), X):

@@ -27,6 +27,7 @@ STEP = 1e-40
 # what conjugates, or computes with sizes of complex numbers
 _OTHERWISE = re.compile(
     r"complex|\d+j\b|\bz\b|\bZ\b|omega|field|\.real|\.imag|np\.real|conj|cholesky|eig|\bqr\b|svd|pinv|lstsq|slogdet|cond\(|cov\(|"
+    r"integrate|optimize|ndimage|sparse|"
     r"corrcoef|correlate|\.var\(|\.std\(|\bdivmod|\bnorm\([^()]*, |float32|int8|int16|sinc|percentile|quantile"
 )
 

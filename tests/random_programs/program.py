@@ -37,6 +37,8 @@ import statistics
 
 import numpy as np
 from numba import njit, prange
+from scipy import integrate, ndimage, optimize, sparse
+from scipy.sparse.linalg import spsolve
 
 import adjit
 

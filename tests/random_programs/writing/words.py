@@ -192,6 +192,13 @@ np.exp(1j * <v>).real
 <v>[np.nonzero(<v> > 0.0)[0]]
 <v>[<J> % 2]
 <J> * <v>
+np.r_[<v>, 0:1:3j, <x>]
+np.c_[<v>, <~v>]
+sparse.diags([2.5 + <v> ** 2, <v>[1:], <v>[:-1]], [0, 1, -1]) @ <~v>
+spsolve(sparse.diags([3.0 + <v> ** 2, <v>[1:] * 0.5], [0, -1], format="csc"), <~v>)
+(sparse.kron(sparse.eye(2), <A>) + sparse.kron(<~A>, sparse.identity(2))).toarray()
+ndimage.gaussian_filter1d(<v>, 0.7)
+ndimage.convolve1d(<A>, np.array([0.25, 0.5, 0.25]), axis=0, mode="nearest")
 <v> * (<J> + <J>)
 <v> + <J>
 <J> / 2
@@ -270,6 +277,16 @@ max(<x>, <y>, 0.1)
 np.sum(<A>[:, 0] * <A>[:, -1])
 np.sum(<A>[<I>] ** 2)
 <t>[0] * <t>[1]
+integrate.quad(lambda s: np.exp(-s) * <f> + s * <y>, 0, 1.2)[0]
+integrate.quad(lambda s, c: np.sin(c * s), <f>, 1.5, args=(<x>,))[0]
+optimize.brentq(lambda s: s + 0.2 * np.sin(s) - <f>, -9.0, 9.0)
+optimize.newton(lambda s: s**3 + 2.0 * s - <f>, 0.3) * <x>
+optimize.newton(lambda s, c: s - 0.4 * np.cos(s) - c, 0.3, args=(<f>,), fprime=lambda s, c: 1.0 + 0.4 * np.sin(s))
+optimize.minimize_scalar(lambda s: (s - <f>) ** 2 + 0.1 * s**4, bracket=(-1.0, 1.0)).x
+np.sum(optimize.fsolve(lambda s: s + 0.2 * np.sin(s) - <v>, np.zeros(<v>.size)) * <~v>)
+np.sum(np.mgrid[0:1:3j, <f>:2:4j][1])
+np.hypot(*np.array([<x>, <y>]))
+sum((<x>, *np.array([<y>, <f>])))
 """.strip().splitlines()
 
 # ------------------------------------------------------------------------------------------------ what becomes of them
@@ -319,6 +336,13 @@ $[<k>] *= <x> + <h>
 """.strip().splitlines()
 
 FATE_BLOCKS = """
+<!t> = np.zeros(len($), dtype=[("a", float), ("n", int)])
+<!t>["a"] = <x>
+<!t>["n"][0] = 2
+for <i> in range(len($)):
+    <!t>[<i>]["a"] *= 1.0 + <!t>["n"][<i>]
+$[0] = <!t>["a"][0] * <x>
+
 for <i> in range(len($)):
     $[<i>] *= <x>
 
