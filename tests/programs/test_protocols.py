@@ -1000,6 +1000,10 @@ def of_hd(x):
 
 
 RIGHT = (
+    of_sum_astuple_dataclasses_do,
+    of_setattr_vars,
+    of_dict,
+    of_class,
     of_in_place_iadd,
     of_in_place_onlyadd,
     of_item,
@@ -1079,15 +1083,11 @@ REFUSED = (
     (of_ctx, "`with` of this context"),
     (of_len_str, "str of what is known at run time only"),
     (of_len_str_2, "an f-string of what is known at run time only"),
-    (of_ca_set, "a call of the class type"),
+    (of_ca_set, "assignment to an attribute of an object from outside"),
     (of_hash_len, "an object of the class Hash as a key of a dictionary or a member of a set"),
     (of_sum_iternext, "a loop over an object of the class IterNext, which has `__next__`"),
     (of_copy, "a copy of an object of the class Copy, which has `__copy__`"),
-    (of_sum_astuple_dataclasses_do, "a call of the class type"),
     (of_shared_add, "the method `append` of a list from outside"),
-    (of_setattr_vars, "vars, of an object of the class B"),
-    (of_dict, "a store into the method `__dict__`"),
-    (of_class, "an object of the class B without a method `__class__`"),
     (of_plain_3, "the class Q, which has `__new__` of its own"),
     (of_total, "the class W, which has `__len__` of its own"),
     (of_len, "the class W, which has `__len__` of its own"),

@@ -343,7 +343,7 @@ def _join(
     envs = [side.env for side, value in zip(sides, held, strict=True) if value is not None]
     if name.startswith(CELL):
         # what a list holds is one list
-        shape = _joint(ctx, structure(known[0]), structure(known[-1]))
+        shape = _by_content(ctx, (envs[0], known[0]), (envs[-1], known[-1]))
     else:
         shape = _common(ctx, (envs[0], known[0]), (envs[-1], known[-1]), ctx.keeps_chosen and not is_alone)
     if shape is not None:
@@ -351,7 +351,8 @@ def _join(
         held = [_in_list(side.env, shape, v) for side, v in zip(sides, held, strict=True)]
         is_copy = False
         for side, one, content in zip(sides, named, held, strict=True):
-            if one is not None and content is not one and not is_alone:
+            is_taken = shape.kind in ("grown", "table")  # of which `sharing` knows
+            if one is not None and content is not one and not is_alone and not is_taken:
                 _is_copied(ctx, side.env, one)
                 is_copy = True
         known = [value for value in held if value is not None]
@@ -420,9 +421,22 @@ def _are_functions(shape: Shape) -> bool:
     return all(option.kind == "static" and may_be_chosen(option.parts[0]) for option in options)
 
 
+def _chooses_functions(shape: Shape) -> bool:
+    """Whether functions and texts are all that is one of several in it."""
+    return _are_functions(shape) if shape.kind == "chosen" else all(map(_chooses_functions, _parts(shape)))
+
+
+def _parts(shape: Shape) -> tuple[Shape, ...]:
+    return tuple(part for part in shape.parts if isinstance(part, Shape))
+
+
 def _joint(ctx: Context, one: Shape, other: Shape) -> Shape | None:
-    """How a value is put together that is one on a path and the other on another; a function becomes one of several."""
-    found = joint(one, other, chooses=_are_functions(one) and _are_functions(other))
+    """How a value is put together that is one on a path and the other on another; a function, or one that is in it,
+    becomes one of several."""
+    found = joint(one, other)
+    if found is None:
+        several = joint(one, other, chooses=True)
+        found = several if several is not None and _chooses_functions(several) else None
     return apart(found) if found is not None and ctx.own_extents else found
 
 
@@ -430,10 +444,12 @@ def _common(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value], keep
     """The same of values with what is in lists there. Lists that are not the same one are known by what is in them,
     unless it `keeps` them; what is put together in two ways is one of both, unless a loop around may be written out."""
     shapes = structure(one[1]), structure(other[1])
-    if (found := _joint(ctx, *shapes)) is not None:
-        return found
-    found = None if keeps else _joint(ctx, structure(seen(*one)), structure(seen(*other)))
-    return found or _choice(ctx, *shapes)
+    return (_joint(ctx, *shapes) if keeps else _by_content(ctx, one, other)) or _choice(ctx, *shapes)
+
+
+def _by_content(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -> Shape | None:
+    found = _joint(ctx, structure(one[1]), structure(other[1]))
+    return found or _joint(ctx, structure(seen(*one)), structure(seen(*other)))
 
 
 def _is_copied(ctx: Context, env: Env, value: Value) -> None:
@@ -813,9 +829,11 @@ def _stays_chosen(ctx: Context, before: Env, held: tuple[Shape, Value], opened: 
     shape = _choice(ctx, held[0], structure(held[1]))
     if shape is None or shape.kind != "chosen":
         return False
-    of_before = all(part.key in before for part in parts_of(held[1]) if isinstance(part, Cell))
+    if not all(part.key in before for part in parts_of(held[1]) if isinstance(part, Cell)):
+        # what a trip makes is another one in the next
+        return False
     by_content = None if opened[0] is None else _joint(ctx, opened[0], structure(opened[1]))
-    return by_content is None or (ctx.keeps_chosen and of_before)
+    return by_content is None or ctx.keeps_chosen
 
 
 def _copies(ctx: Context, before: Env, values: Iterable[Value | None]) -> None:
