@@ -109,9 +109,11 @@ def test_results_of_what_is_compiled_apart():
 
 def test_functions_of_the_rules_as_python_calls_them():
     from adjit.rules.linear_algebra import cofactors
+    from adjit.rules.special import digamma
 
     other = apart.for_python(cofactors)
     assert other is apart.for_python(cofactors) is not cofactors
     assert apart.for_python(halved) is halved
+    assert apart.for_python(digamma) is digamma
     a = np.array([[2.0, 1.0], [0.5, 3.0]])
     np.testing.assert_allclose(other(a), [[3.0, -0.5], [-1.0, 2.0]], rtol=1e-14)
