@@ -278,6 +278,31 @@ def of_extents(x0, c, steps):
     return np.sum(x * x)
 
 
+def history(x0, c, steps):
+    """Launches from one row of an array to the next, and from one half of it to the other."""
+    u = cuda.device_array((steps + 1, x0.size))
+    u[0] = x0
+    u[1:] = 0.0
+    for t in range(steps):
+        diffuse[blocks_of(x0.size), 8](u[t], u[t + 1], c)
+    half = x0.size // 2
+    push[1, 16](u[steps, :half], u[steps, half:], 0.1)
+    return np.sum(u * u)
+
+
+def history_in_numpy(x0, c, steps):
+    x, total, half = x0, np.sum(x0 * x0), x0.size // 2
+    for t in range(steps):
+        y = np.zeros(x.size)
+        y[1:-1] = x[1:-1] + c[1:-1] * (x[:-2] - 2.0 * x[1:-1] + x[2:])
+        x = y
+        if t < steps - 1:
+            total += np.sum(x * x)
+    v = x[half : 2 * half] - 0.1 * np.sin(x[:half])
+    y = x[:half] + 0.1 * v
+    return total + np.sum(v * v) + np.sum(y * y) + np.sum(x[2 * half :] ** 2)
+
+
 def arguments(g):
     n = 21
     return {
@@ -291,6 +316,7 @@ def arguments(g):
         "on streams": (g.normal(size=n), g.normal(size=n), 0.1, 2),
         "chosen": (g.normal(size=(7, 8)), 3, False),
         "any width": (g.normal(size=n), g.uniform(0.1, 0.3, n), 2, 16),
+        "history": (g.normal(size=n), g.uniform(0.1, 0.3, n), 2),
         "extents": (g.normal(size=n), g.uniform(0.1, 0.3, n), 2),
     }
 
@@ -305,6 +331,7 @@ PROGRAMS = {
     "means": (of_means, of_means_in_numpy, ("x",)),
     "on streams": (on_streams, on_streams_in_numpy, ("x0", "v0", "dt")),
     "chosen": (chosen, chosen_in_numpy, ("x0",)),
+    "history": (history, history_in_numpy, ("x0", "c")),
     "extents": (of_extents, layers_in_numpy, ("x0", "c")),
     "any width": (of_any_width, of_any_width_in_numpy, ("x0", "c")),
 }

@@ -281,6 +281,18 @@ def of_records(x):
     return np.sum(y)
 
 
+def onto_rows_from_the_end(x, t):
+    y = np.zeros((2, x.size))
+    diffuse[4, 8](y[t - 2], y[t], x)
+    return np.sum(y)
+
+
+def onto_parts_that_overlap(x):
+    y = np.zeros(9)
+    diffuse[4, 8](y[:5], y[4:], x)
+    return np.sum(y)
+
+
 def loads_what_it_stores(x):
     out = cuda.device_array_like(x)
     paired[2, 8](out, x, out)
