@@ -65,9 +65,10 @@ def laid_out(
                 why=f"It is {what}.",
                 instead=instead,
             ) from None
+        found = layouts[k] or ARRAY
         if extents:
-            layouts[k] = sized(layouts[k] or ARRAY, iter(leaves))
-        given.append(argument if is_of_extents(argument) else tuple(leaves))
+            layouts[k] = sized(found, iter(leaves))
+        given.append(argument if found.kind == "array" else tuple(leaves))
     return tuple(layouts), tuple(given)
 
 
