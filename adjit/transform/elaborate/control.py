@@ -340,7 +340,7 @@ def _join(
         held = [_in_list(side.env, shape, v) for side, v in zip(sides, held, strict=True)]
         is_copy = False
         for side, one, content in zip(sides, named, held, strict=True):
-            is_taken = shape.kind in ("grown", "table")  # of which `sharing` knows
+            is_taken = name.startswith(CELL) and shape.kind in ("grown", "table")  # of which `sharing` knows
             if one is not None and content is not one and not is_alone and not is_taken:
                 _is_copied(ctx, side.env, one)
                 is_copy = True
