@@ -301,9 +301,8 @@ PROGRAMS: list[Callable[..., Any]] = [
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program(program: Callable[..., Any]) -> None:
-    for n in (2, 9):
-        for point in ([0.7, 1.1, 0.4], [0.52, 0.61, 0.57]):
-            check(program, lambda n=n, p=point: (np.array(p), n), (0,), second=False)
+    for n, point in ((2, [0.7, 1.1, 0.4]), (9, [0.52, 0.61, 0.57])):
+        check(program, lambda n=n, p=point: (np.array(p), n), (0,), second=False)
 
 
 @pytest.mark.long

@@ -34,6 +34,7 @@ import heapq
 import itertools
 import math
 import statistics
+import types
 
 import numpy as np
 from numba import njit, prange

@@ -21,8 +21,8 @@ from adjit import errors
 from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.elaborate.draws import KINDS
-from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
-from adjit.transform.elaborate.values.choices import any_of, functions_in, is_option, is_text, number, renumbered
+from adjit.transform.elaborate.values import complexes, lists, scalars
+from adjit.transform.elaborate.values.choices import any_of, functions_in, is_option, is_text
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.extents import (
     fixed_extents,
@@ -31,7 +31,21 @@ from adjit.transform.elaborate.values.extents import (
     of_extents,
     still_fixed,
 )
-from adjit.transform.elaborate.values.frame import ANYWHERE, ChosenChanges, Context, Frame, Guess
+from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
+from adjit.transform.elaborate.values.merged import (
+    EMPTY,
+    NOTHING,
+    both_shapes,
+    by_content,
+    choice,
+    common,
+    converted,
+    in_list,
+    is_copied,
+    leaves_as,
+    puts_away,
+    unified,
+)
 from adjit.transform.elaborate.values.names import as_copy, by_cell, held_by, kept, mentions, new_cell
 from adjit.transform.elaborate.values.streams import COUNTED
 from adjit.transform.elaborate.values.values import (
@@ -39,28 +53,21 @@ from adjit.transform.elaborate.values.values import (
     LEAF,
     Cell,
     Grown,
-    Maybe,
     OneOf,
     Poison,
     Record,
     Shape,
     Static,
-    Table,
     TupleValue,
     Value,
-    apart,
     is_mutable,
-    joint,
-    leaf_count,
     leaves_of,
-    may_be_chosen,
-    pairs_of,
     parts_of,
     rebuild,
     seen,
     structure,
 )
-from adjit.transform.ir.types import array_type_of, typed_const, unify
+from adjit.transform.ir.types import array_type_of
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
 # an exception was raised that is caught, the number of its class, and the object
@@ -311,10 +318,6 @@ def _from_before(frame: Frame, name: str, like: Value | None) -> Value | None:
     return known
 
 
-_EMPTY = ir.Const(None, types.none)  # stands for an array of a list that has no items yet
-_NOTHING = ir.Const(None, types.none)  # and for the number or array of what is None
-
-
 def _note_phi(ctx: Context, out: ir.Var, incoming: Sequence[ir.Operand]) -> None:
     if isinstance(out.type, types.Array):
         first, *rest = (known_extents(ctx, one) for one in incoming)
@@ -343,17 +346,17 @@ def _join(
     envs = [side.env for side, value in zip(sides, held, strict=True) if value is not None]
     if name.startswith(CELL):
         # what a list holds is one list
-        shape = _by_content(ctx, (envs[0], known[0]), (envs[-1], known[-1]))
+        shape = by_content(ctx, (envs[0], known[0]), (envs[-1], known[-1]))
     else:
-        shape = _common(ctx, (envs[0], known[0]), (envs[-1], known[-1]), ctx.keeps_chosen and not is_alone)
+        shape = common(ctx, (envs[0], known[0]), (envs[-1], known[-1]), ctx.keeps_chosen and not is_alone)
     if shape is not None:
         named = held
-        held = [_in_list(side.env, shape, v) for side, v in zip(sides, held, strict=True)]
+        held = [in_list(side.env, shape, v) for side, v in zip(sides, held, strict=True)]
         is_copy = False
         for side, one, content in zip(sides, named, held, strict=True):
-            is_taken = shape.kind in ("grown", "table")  # of which `sharing` knows
+            is_taken = name.startswith(CELL) and shape.kind in ("grown", "table")  # of which `sharing` knows
             if one is not None and content is not one and not is_alone and not is_taken:
-                _is_copied(ctx, side.env, one)
+                is_copied(ctx, side.env, one)
                 is_copy = True
         known = [value for value in held if value is not None]
     found: list[list[ir.Operand]] = []
@@ -361,17 +364,17 @@ def _join(
         if value is not None and shape is not None:
             with _at_end_of(ctx, side.ops):
                 ctx.put_away = side.put_away
-                _puts_away(ctx, shape, value)
-                leaves = _leaves_as(ctx, shape, value)
+                puts_away(ctx, shape, value)
+                leaves = leaves_as(ctx, shape, value)
             found += [] if leaves is None else [leaves]
     if shape is None or len(found) < len(known):
         return Poison("It holds values of different kinds on two paths.")
     made: list[ir.Operand] = []
     for row in zip(*found, strict=True):
-        if len(row) == 2 and row[0] == row[1] and row[0] is not _EMPTY and row[0] is not _NOTHING:
+        if len(row) == 2 and row[0] == row[1] and row[0] is not EMPTY and row[0] is not NOTHING:
             made.append(row[0])
             continue
-        type_ = _unified(shape, row[0], row[-1])
+        type_ = unified(shape, row[0], row[-1])
         if type_ is None:
             return Poison(f"It is {row[0].type} on one path and {row[-1].type} on another.")
         rest = iter(row)
@@ -390,7 +393,7 @@ def _without_raised(
     """What is in a list or object on each side; nothing on one that has raised, where it is of another kind: who made
     it does not have it then."""
     one, other = held
-    if one is None or other is None or _joint(ctx, structure(one), structure(other)) is not None:
+    if one is None or other is None or both_shapes(ctx, structure(one), structure(other)) is not None:
         return held
     if sides[0].env.get(RAISED) == ir.boolean(True):
         return None, other
@@ -415,127 +418,6 @@ def _at_end_of(ctx: Context, ops: list[ir.Op]) -> Iterator[None]:
     ops.extend(more)
 
 
-def _are_functions(shape: Shape) -> bool:
-    """Whether it is a function or a text, or one of several."""
-    options = shape.parts if shape.kind == "chosen" else (shape,)
-    return all(option.kind == "static" and may_be_chosen(option.parts[0]) for option in options)
-
-
-def _chooses_functions(shape: Shape) -> bool:
-    """Whether functions and texts are all that is one of several in it."""
-    return _are_functions(shape) if shape.kind == "chosen" else all(map(_chooses_functions, _parts(shape)))
-
-
-def _parts(shape: Shape) -> tuple[Shape, ...]:
-    return tuple(part for part in shape.parts if isinstance(part, Shape))
-
-
-def _joint(ctx: Context, one: Shape, other: Shape) -> Shape | None:
-    """How a value is put together that is one on a path and the other on another; a function, or one that is in it,
-    becomes one of several."""
-    found = joint(one, other)
-    if found is None:
-        several = joint(one, other, chooses=True)
-        found = several if several is not None and _chooses_functions(several) else None
-    return apart(found) if found is not None and ctx.own_extents else found
-
-
-def _common(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value], keeps: bool) -> Shape | None:
-    """The same of values with what is in lists there. Lists that are not the same one are known by what is in them,
-    unless it `keeps` them; what is put together in two ways is one of both, unless a loop around may be written out."""
-    shapes = structure(one[1]), structure(other[1])
-    return (_joint(ctx, *shapes) if keeps else _by_content(ctx, one, other)) or _choice(ctx, *shapes)
-
-
-def _by_content(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -> Shape | None:
-    found = _joint(ctx, structure(one[1]), structure(other[1]))
-    return found or _joint(ctx, structure(seen(*one)), structure(seen(*other)))
-
-
-def _is_copied(ctx: Context, env: Env, value: Value) -> None:
-    """Takes note that a variable has what is in these lists and objects, and not themselves: they may not change."""
-    for part in parts_of(value):
-        if isinstance(part, Cell) and part.key not in ctx.copied_cells and not ctx.keeps_chosen:
-            if not ctx.changes.get(part.key, set()).isdisjoint(ctx.loops):
-                raise ChosenChanges
-            ctx.copied_cells.add(part.key)
-            state = env.get(part.key)
-            for one in state.items if isinstance(state, TupleValue | Record) else ():
-                _is_copied(ctx, env, one)
-
-
-def _choice(ctx: Context, one: Shape, other: Shape) -> Shape | None:
-    if ctx.wants_known and not ctx.keeps_chosen:
-        return None
-    found = joint(one, other, chooses=True)
-    return apart(found) if found is not None and ctx.own_extents else found
-
-
-def _leaves_of_chosen(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:
-    """The operands of a value that is one of several, of which this is one, or one of some."""
-    options, which = (value.options, value) if isinstance(value, OneOf) else ((value,), None)
-    if isinstance(value, Maybe):
-        options = (Static(None), value.value)
-        which = OneOf(options, scalars.negated(ctx, value.is_there))
-    places = [_place_in(shape, structure(option)) for option in options]
-    if None in places or len(set(places)) < len(places):
-        return None
-    known = [place for place in places if place is not None]
-    count = len(shape.parts)
-    found = [number(known[0], count) if which is None else renumbered(ctx, which, known, count)]
-    for place, part in enumerate(shape.parts):
-        inner: list[ir.Operand] | None = [_NOTHING] * leaf_count(part)
-        if place in known:
-            inner = _leaves_as(ctx, part, options[known.index(place)])
-        if inner is None:
-            return None
-        found += inner
-    return found
-
-
-def _place_in(shape: Shape, option: Shape) -> int | None:
-    """Which of the options it is."""
-    if option in shape.parts:
-        return shape.parts.index(option)
-    return next((k for k, part in enumerate(shape.parts) if joint(part, option) == part), None)
-
-
-def _leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:
-    """The operands of a value put together like `shape`, real numbers taken as complex ones; None if it cannot be."""
-    if shape.kind == "chosen":
-        return _leaves_of_chosen(ctx, shape, value)
-    if shape.kind == "maybe":
-        if value == Static(None):
-            return [ir.boolean(False), *[_NOTHING] * leaf_count(shape.parts[0])]
-        there, held = (value.is_there, value.value) if isinstance(value, Maybe) else (ir.boolean(True), value)
-        inner = _leaves_as(ctx, shape.parts[0], held)
-        return inner if inner is None else [there, *inner]
-    if shape.kind == "table":
-        value = Table("dict", pairs_of(value)) if isinstance(value, Record) else value
-        assert isinstance(value, Table)
-        inner = _leaves_as(ctx, shape.parts[0], value.items)
-        return inner if inner is None or value.limit is None else [*inner, value.limit]
-    if shape.kind == "grown":
-        assert isinstance(value, TupleValue | Grown)
-        if isinstance(value, TupleValue) and not value.items:
-            return [*[_EMPTY] * leaf_count(shape.parts[0]), ir.integer(0)]
-        return leaves_of(lists.grown(ctx, value, shape.parts[0]))
-    if isinstance(value, TupleValue | Record):
-        found = [_leaves_as(ctx, part, item) for part, item in zip(shape.parts, value.items, strict=True)]
-        return None if None in found else [leaf for leaves in found for leaf in leaves or ()]
-    if shape.kind != "complex" or not isinstance(value, ir.Var | ir.Const):
-        return leaves_of(value)
-    if isinstance(value.type, types.Array):
-        return None
-    return [value, typed_const(0.0, value.type if isinstance(value.type, types.Float) else types.float64)]
-
-
-def _puts_away(ctx: Context, shape: Shape, value: Value) -> None:
-    """Takes note of what is in a list that becomes one that grows."""
-    if shape.kind in ("grown", "table"):
-        sharing.puts_away_items(ctx, value)
-
-
 def _variable(name: str, type_: types.Type) -> ir.Var:
     name = _bare(name)
     if name.startswith("%"):
@@ -544,38 +426,15 @@ def _variable(name: str, type_: types.Type) -> ir.Var:
     return ir.Var(name, type_, user=True)
 
 
-def _unified(shape: Shape, one: ir.Operand, other: ir.Operand) -> types.Type | None:
-    """The type of a leaf that is one on a path and the other on another; in a list that grows, integers and floats are
-    floats."""
-    if one is _EMPTY or other is _EMPTY or one is _NOTHING or other is _NOTHING:
-        return other.type if one is _EMPTY or one is _NOTHING else one.type
-    found = unify(one.type, other.type)
-    return lists.widened(one.type, other.type) if found is None and shape.kind in ("grown", "table") else found
-
-
 def _brought(ctx: Context, name: str, value: ir.Operand | None, type_: types.Type) -> ir.Operand:
     """`value` with the type that the join has; what a path does not assign is undefined there."""
-    if value is _EMPTY:
+    if value is EMPTY:
         return lists.empty_buffer(ctx, type_)
-    if value is not None and value is not _NOTHING:
+    if value is not None and value is not NOTHING:
         return converted(ctx, value, type_)
     out = _variable(name, type_)
     ctx.builder.emit(ir.Undefined(out=out))
     return out
-
-
-def converted(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:
-    """A number cast; an array seen under a more general layout."""
-    if value.type == type_:
-        return value
-    if isinstance(type_, types.Array):
-        assert isinstance(value.type, types.Array)
-        if value.type.dtype != type_.dtype:
-            return lists.as_wide(ctx, value, type_)
-        out = ir.Var(ir.name_of(value, "view"), type_)
-        ctx.builder.emit(ir.Slice(base=value, selectors=(ir.Span(),) * type_.ndim, out=out))
-        return ctx.new_array(out, ctx.shape(value), ctx.roots_of(value))
-    return scalars.cast(ctx, value, type_)
 
 
 # --------------------------------------------------------------------------------------------------------------- loops
@@ -747,7 +606,7 @@ def carried_loop(
         ctx.loops.append(loop)
         for name, slot in slots.items():
             if slot.shape is not None and before.get(name) is not None:
-                _puts_away(ctx, slot.shape, seen(before, before[name]))
+                puts_away(ctx, slot.shape, seen(before, before[name]))
         ctx.loops.pop()
         _finish(frame, before, slots, args, ops, extra, build, rooms, count, alone)
         return
@@ -826,13 +685,13 @@ def _lists_gone(before: Env, after: Env, slots: Mapping[str, _Slot]) -> set[str]
 
 def _stays_chosen(ctx: Context, before: Env, held: tuple[Shape, Value], opened: tuple[Shape | None, Value]) -> bool:
     """Whether a variable that a loop carries is one of several values, and not known by what is in these."""
-    shape = _choice(ctx, held[0], structure(held[1]))
+    shape = choice(ctx, held[0], structure(held[1]))
     if shape is None or shape.kind != "chosen":
         return False
     if not all(part.key in before for part in parts_of(held[1]) if isinstance(part, Cell)):
         # what a trip makes is another one in the next
         return False
-    by_content = None if opened[0] is None else _joint(ctx, opened[0], structure(opened[1]))
+    by_content = None if opened[0] is None else both_shapes(ctx, opened[0], structure(opened[1]))
     return by_content is None or ctx.keeps_chosen
 
 
@@ -840,7 +699,7 @@ def _copies(ctx: Context, before: Env, values: Iterable[Value | None]) -> None:
     """Takes note of what a loop has copies of; what a trip makes is another list or object in the next one."""
     for part in (part for value in values if value is not None for part in parts_of(value)):
         if isinstance(part, Cell) and part.key in before:
-            _is_copied(ctx, before, part)
+            is_copied(ctx, before, part)
 
 
 def _compared(
@@ -901,15 +760,15 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None, is_asked: 
     if slot.shape is None or (slot.guessed and (found.shape != slot.shape or found.types != slot.types)):
         return found
     assert found.shape is not None
-    shape = _joint(ctx, slot.shape, found.shape)
+    shape = both_shapes(ctx, slot.shape, found.shape)
     if shape is None and not name.startswith(CELL):
-        shape = _choice(ctx, slot.shape, found.shape)
+        shape = choice(ctx, slot.shape, found.shape)
     is_known = shape is not None and shape.kind in ("maybe", "chosen")
     if found.shape != slot.shape and "static" in (slot.shape.kind, found.shape.kind) and not is_known:
         return _Slot(structure(Poison("It holds values of different kinds on two trips.")))
     held = (rebuild(slot.shape, slot.variables(name)), value)
     with ctx.builder.region():
-        mine, others = (None if shape is None else _leaves_as(ctx, shape, each) for each in held)
+        mine, others = (None if shape is None else leaves_as(ctx, shape, each) for each in held)
     if shape is None or mine is None or others is None:
         if isinstance(value, Record) and value.of in KINDS:
             raise ctx.not_constant(
@@ -925,7 +784,7 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None, is_asked: 
         return _read_by_none(ctx, name, "It holds values of different kinds on two trips.")
     merged: list[types.Type] = []
     for own, other in zip(mine, others, strict=True):
-        both = _unified(shape, own, other)
+        both = unified(shape, own, other)
         if both is None:
             why = f"It is {to_text(own.type)} when the loop starts and {to_text(other.type)} after a trip."
             return _read_by_none(ctx, name, why)
@@ -962,19 +821,19 @@ def _finish(
         outs[name] = slot.variables(name)
         if slot.shape.kind == "poison":
             continue
-        initial = _in_list(before, slot.shape, before.get(name))
+        initial = in_list(before, slot.shape, before.get(name))
         if initial is None or isinstance(initial, Poison):
             initial = _from_before(frame, name, rebuild(slot.shape, args[name]))
         # control has not left when the loop is entered
         start: Sequence[ir.Operand | None] = [ir.boolean(False) if _is_flag(name) else None] * len(slot.types)
         if initial is not None:
-            start = _leaves_as(ctx, slot.shape, initial) or start
+            start = leaves_as(ctx, slot.shape, initial) or start
         if name in rooms and count is not None:
             start = _with_room(frame, start, slot.types, rooms[name], count())
         inits += [_brought(ctx, name, leaf, type_) for leaf, type_ in zip(start, slot.types, strict=True)]
         with _at_end_of(ctx, ops):
-            given = _in_list(after, slot.shape, after.get(name))
-            final = args[name] if given is None else _leaves_as(ctx, slot.shape, given)
+            given = in_list(after, slot.shape, after.get(name))
+            final = args[name] if given is None else leaves_as(ctx, slot.shape, given)
             assert final is not None
             yields += [_brought(ctx, name, leaf, type_) for leaf, type_ in zip(final, slot.types, strict=True)]
     flat_args = tuple(a for n, s in slots.items() if s.shape is not None for a in args[n])
@@ -1005,9 +864,9 @@ def _with_room(
     made: list[ir.Operand | None] = []
     for buffer, kind in zip(buffers, kinds, strict=False):
         assert isinstance(kind, types.Array)
-        is_first = buffer is None or buffer is _EMPTY or isinstance(length, ir.Const)
+        is_first = buffer is None or buffer is EMPTY or isinstance(length, ir.Const)
         if is_first or buffer is None or array_type_of(buffer).dtype != kind.dtype:
-            made.append(lists.roomy(ctx, None if buffer is _EMPTY else buffer, kind, length, wanted))
+            made.append(lists.roomy(ctx, None if buffer is EMPTY else buffer, kind, length, wanted))
             continue
         # loops in a loop make room again and again: twice as much each time
         known, room = buffer, ctx.shape(buffer)[0]
@@ -1019,13 +878,6 @@ def _with_room(
         assert isinstance(found, ir.Var | ir.Const)
         made.append(found)
     return [*made, length]
-
-
-def _in_list(env: Env, shape: Shape, value: Value | None) -> Value | None:
-    """A value that is put together like `shape`, which tells what is in a list, or which list it is."""
-    if value is None or structure(value) == shape or joint(shape, structure(value), chooses=True) == shape:
-        return value
-    return seen(env, value)
 
 
 def checkpointed(frame: Frame, call: Callable[[], Value]) -> Value:

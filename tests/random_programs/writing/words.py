@@ -1720,6 +1720,50 @@ for <!k> in range(5):
     <!b> += <!r>[<!t>[<!k>]] if <!t>[<!k>] != <!t>[<!k> + 1] else 0.5 * <!r>[<!t>[-<!k>]]
     <!r>[<!t>[<!k>]] *= 0.5 if <!t>[<!k>] in "ab" else <c>
 
+# what is chosen as it runs among objects, tuples and dictionaries
+<!r> = [types.SimpleNamespace(a=<x1>, g=np.sin), types.SimpleNamespace(a=<x2>, b=<f>, g=np.tanh)]
+<!b> = <f>
+for <!k> in range(<n>):
+    <!t> = <!r>[<!k> % 2]
+    <!b> = <!t>.g(<!b>) + <!t>.a * (<!t>.b if hasattr(<!t>, "b") else 0.5)
+    <!t>.a *= 0.9
+<!b> += <!r>[0].a * <!r>[1].a
+
+<!r> = [(<x1>, <x2>), (<f>,), (<x2>, <f>, <x1>)]
+<!b> = 0.0
+for <!k> in range(<n>):
+    <!t> = <!r>[<!k> % 3]
+    <!b> = 0.6 * <!b> + sum(<!t>) * len(<!t>) + <!t>[-1]
+
+<!t> = {"a": <x1>}
+<!r> = {"a": <f>, "b": <x2>}
+<!p> = <!t> if <q> else <!r>
+<!p>["a"] *= <c>
+<!b> = <!t>["a"] + <!p>["a"] * <!r>["b"] * len(<!p>)
+
+<!t> = [<x1>]
+<!r> = [<x2>, <f>]
+for <!k> in range(<n>):
+    <!p> = <!t> if <!k> % 2 else <!r>
+    <!p>.append(<!p>[-1] * 0.5 + <c>)
+<!b> = sum(<!t>) * len(<!r>) + sum(<!r>)
+
+# exceptions of functions that are called
+def <!g>(t):
+    if t > 0.8123:
+        raise ValueError("large", t)
+    return t * <f>
+<!b> = 0.0
+for <!k> in range(<n>):
+    try:
+        <!b> += <!g>(<x1> * (0.4 + 0.3 * <!k>)) + 0.5 * <!g>(<x2>)
+    except ValueError as error:
+        <!b> -= 0.5 * error.args[1]
+        if <!b> < -3.0123:
+            break
+    else:
+        <!b> *= 0.9
+
 # what is put into a list or a dictionary, and has another name
 <!r> = {}
 <!b> = <!r>.setdefault(1, <f>)
