@@ -186,6 +186,11 @@ class Table:
         for callee in callees:
             self._set(callee, Entry(constant=True))
 
+    def without_rule(self, *callees: Any) -> None:
+        """The op is not taken apart, and derivatives of it are refused."""
+        for callee in callees:
+            self._set(callee, Entry())
+
     def effect(self, *callees: Any, constant: bool = True) -> None:
         """The op runs exactly once. With `constant=False` its result depends on its arguments, but by no rule."""
         for callee in callees:

@@ -123,6 +123,26 @@ def test_third_derivative() -> None:
 
 
 @pytest.mark.parametrize(
+    "function",
+    [
+        lambda p: brentq(lambda x: x**3 - p, 0.0, 5.0),
+        lambda p: newton(lambda x: x**3 - p, np.array([1.0, 2.0]))[1],
+        lambda p: optimize.fsolve(lambda x: x**3 - p, [1.0])[0],
+        lambda p: optimize.minimize_scalar(lambda x: x**4 - p * x).x,
+    ],
+    ids=("brentq", "newton", "fsolve", "minimize_scalar"),
+)
+def test_a_fourth_derivative_is_refused(function) -> None:
+    """The steps that a root moves by are right to the third order."""
+    made = function
+    for _ in range(3):
+        made = adjit.jacfwd(made, target="python")
+    assert np.isfinite(made(1.7))
+    with pytest.raises(adjit.AdjitError, match="root_third_derivative has no derivative rule"):
+        adjit.jacfwd(made, target="python")(1.7)
+
+
+@pytest.mark.parametrize(
     ("function", "error", "message"),
     [
         (lambda p: brentq(lambda x: x * x + p[0], 0, 1), ValueError, "must have different signs"),

@@ -12,12 +12,19 @@ from numba.core.typing import mathdecl, npydecl
 
 from adjit import rules
 from adjit.rules import registry
+from adjit.rules.of_scipy import scipy_roots
 from adjit.rules.registry import Table, lookup, registered
 from adjit.runtime.backend import is_dispatcher
 from tests.rules.more_numpy_rows import CALLED
 from tests.rules.numpy_rows import ALSO_SHOWN
 from tests.rules.sampling_rows import METHODS
 from tests.rules.table import ARRAYS, CONSTANTS, TABLE, WITHOUT_EXAMPLE, Row
+
+# By these roots know of the order of their derivatives (tests/programs/test_roots.py); the last has no rule.
+NO_FOURTH = scipy_roots.root_third_derivative
+ORDERS_OF_ROOTS = (
+    scipy_roots.root, scipy_roots.root_derivative, scipy_roots.root_second_derivative, NO_FOURTH,
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +43,7 @@ def test_every_rule_has_a_row() -> None:
         ({row.callee for row in TABLE} | {getattr(row.callee, "py_func", None) for row in TABLE} | set(WITHOUT_EXAMPLE))
         | set(ALSO_SHOWN)
         | set(CALLED)
+        | {part for mark in ORDERS_OF_ROOTS for part in (mark, mark.py_func)}
     )
     assert [c for c in registry.builtin.entries if c not in shown and not is_of_distribution(c)] == []
 
@@ -96,7 +104,7 @@ def test_every_entry_says_something() -> None:
     for callee in registered():
         entry = lookup(callee)
         kinds = [entry.partials, entry.decomposition, entry.is_linear_map, entry.constant or entry.effect]
-        assert sum(bool(k) for k in kinds) == 1, callee
+        assert sum(bool(k) for k in kinds) == (callee not in (NO_FOURTH, NO_FOURTH.py_func)), callee
 
 
 # --------------------------------------------------------------------------------------------------------- the registry

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize as so
 
-from adjit.rules.of_scipy.scipy_roots import ORDERS, with_arguments
+from adjit.rules.of_scipy.scipy_roots import ORDERS, root, with_arguments
 from adjit.rules.registry import Maker, builtin
 from adjit.runtime.library.hints import stop_gradient
 
@@ -34,7 +34,7 @@ def moving(f, found):
     x = found
     for _ in range(ORDERS):
         x = x - (grad(f)(x) - level) / curvature
-    return x
+    return root(x)
 
 
 def within(f, found, low, high, tolerance):

@@ -13,19 +13,48 @@ which leave the value of the root as it is.
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 import scipy.optimize as so
 
 from adjit.rules.registry import Maker, builtin
 from adjit.runtime.library.hints import stop_gradient
 
-decomposition = builtin.decomposition
+decomposition, partials = builtin.decomposition, builtin.partials
 grad, jvp = Maker("grad"), Maker("jvp")
 
-ORDERS = 3  # of the derivatives that roots have
+ORDERS = 3  # of the derivatives that roots have; a fourth is refused, as `root_third_derivative` has no rule
 LEAST = 4 * np.finfo(np.float64).eps  # of `rtol`
 
 # -------------------------------------------------------------------------------------- how a root that is found moves
+
+
+@numba.njit
+def root(x):
+    """x, which has derivatives of so many orders as the steps that made it."""
+    return x
+
+
+@numba.njit
+def root_derivative(x):
+    """The derivative of `root`, 1, which knows its order, as the next two do."""
+    return 1.0
+
+
+@numba.njit
+def root_second_derivative(x):
+    return 0.0
+
+
+@numba.njit
+def root_third_derivative(x):
+    return 0.0
+
+
+partials(root, lambda x: root_derivative(x))
+partials(root_derivative, lambda x: root_second_derivative(x))
+partials(root_second_derivative, lambda x: root_third_derivative(x))
+builtin.without_rule(root_third_derivative)
 
 
 def moving(f, found):
@@ -36,7 +65,7 @@ def moving(f, found):
     x = found
     for _ in range(ORDERS):
         x = x - (f(x) - level) / slope
-    return x
+    return root(x)
 
 
 def moving_each(f, found):
@@ -48,7 +77,15 @@ def moving_each(f, found):
     x = found
     for _ in range(ORDERS):
         x = x - (f(x) - level) / slope
-    return x
+    return roots(x)
+
+
+def roots(x):
+    """`root` of each element."""
+    made = np.zeros(x.shape)
+    for k in np.ndindex(x.shape):
+        made[k] = root(x[k])
+    return made
 
 
 # ------------------------------------------------------------------------------------------------------------- searches

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize as so
 
-from adjit.rules.of_scipy.scipy_roots import ORDERS, with_arguments
+from adjit.rules.of_scipy.scipy_roots import ORDERS, roots, with_arguments
 from adjit.rules.registry import Maker, builtin
 from adjit.runtime.library.hints import stop_gradient
 
@@ -134,7 +134,7 @@ def moving_together(f, found):
     x = found
     for _ in range(ORDERS):
         x = x - np.linalg.solve(matrix, values_of(f, x) - level)
-    return x
+    return roots(x)
 
 
 def solved(f, x0, xtol, factor, most):
