@@ -2,7 +2,7 @@
 #
 #   make demo        fit a Gaussian mixture to real data with a generated gradient
 #   make demo-cuda   look into the ground with sound: a program of CUDA kernels, on a GPU or, without one, on the CPU
-#   make test        the test suite (a few minutes);  make test-long  the long tests, and 2,000 random programs of today
+#   make test        the test suite (a few minutes);  make test-long  all tests, and 2,000 random programs of today
 #   make fuzz        random programs until the time is up: ARGS="--seconds 600 --seed 7"
 #   make bench       generated against hand-written gradients;  make bench-cuda  the same on a GPU, where there is one
 #   make lint        ruff and mypy;  make format  lets ruff mend what it can
@@ -33,7 +33,7 @@ test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 test-long: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m long $(ARGS)
+	ADJIT_TEST_ALL=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "long or not long" $(ARGS)
 	$(BIN)/python -m tests.random_programs.fuzz --programs 2000 --seed $(TODAY) --jobs $(WORKERS) --every-compiled 50
 
 fuzz: $(VENV)/test.stamp

@@ -23,6 +23,8 @@ REFUSED: dict[str, str] = {
     "portfolio": "a list that grows, of items of different kinds",
 }
 
+SLOW = {"tree_likelihood"}
+
 
 def leaves(value: Any) -> tuple[Any, list[Any]]:
     """How an argument is put together, and the numbers and arrays in it."""
@@ -55,7 +57,8 @@ def along(function: Callable[..., float], make: Callable[[], tuple[Any, ...]], p
 
 def marked() -> Iterator[Any]:
     for k, program in enumerate(PROGRAMS):
-        yield pytest.param(program, id=program[0], marks=[] if k % 5 == 0 else pytest.mark.long)
+        is_tried = k % 5 == 0 and program[0] not in SLOW
+        yield pytest.param(program, id=program[0], marks=[] if is_tried else pytest.mark.long)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -12,8 +12,9 @@ were, and what is returned shares no memory with them. Results may be tuples and
 from __future__ import annotations
 
 import copy
+import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from tests.programs.rows import Row
 Arguments = Callable[[], tuple[Any, ...]]
 
 STEPS = (1e-3, 3e-4, 1e-4)
+EVERYTHING = bool(os.environ.get("ADJIT_TEST_ALL"))
 
 
 def some(rows: Sequence[Row], every: int, first: int = 0) -> list[Any]:
@@ -35,6 +37,15 @@ def some(rows: Sequence[Row], every: int, first: int = 0) -> list[Any]:
     return [
         pytest.param(row, id=row.name, marks=[] if k % every == first else pytest.mark.long)
         for k, row in enumerate(rows)
+    ]
+
+
+def one_in(every: int, cases: Iterable[Any]) -> list[Any]:
+    """The cases of a table, of which one in `every` is tried each time, and all of them under `long`. Tuples are the
+    arguments of one case."""
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=[] if k % every == 0 else pytest.mark.long)
+        for k, case in enumerate(cases)
     ]
 
 
@@ -48,16 +59,26 @@ def check(
     expected: Sequence[Any] | None = None,
     tolerance: float = 1e-7,
 ) -> None:
-    """All checks of one program. `single`: the same again with float32 in place of float64."""
+    """All checks of one program. `single`: the same again with float32 in place of float64.
+
+    Second derivatives take as long as all else. They are checked of one program in three, and of all of them where
+    ADJIT_TEST_ALL is set, as `make test-long` has it.
+    """
     with np.errstate(all="ignore"):
         case = _Case(function, arguments, tuple(active), target)
         case.check_value()
         case.check_reverse(expected, tolerance)
         case.check_forward()
-        if second:
+        if second and (EVERYTHING or _is_one_in_three(case.plain)):
             case.check_second(10.0 * tolerance)
         if single:
             case.check_single()
+
+
+def _is_one_in_three(function: Any) -> bool:
+    """By what the function does, so that it is the same ones until they change."""
+    code = getattr(function, "__code__", None)
+    return code is None or zlib.crc32(code.co_code + repr(code.co_names).encode()) % 3 == 0
 
 
 class _Case:

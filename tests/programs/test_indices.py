@@ -12,7 +12,7 @@ import pytest
 
 import adjit
 from tests.defining import define
-from tests.programs.harness import check
+from tests.programs.harness import check, one_in
 
 LIST, PAIR, MASK, NONE = [2, 0], ([0, 1], [1, 2]), [True, False, True], []
 MATRIX_INDICES = (
@@ -48,7 +48,7 @@ def weights(a):
 
 
 @pytest.mark.parametrize(
-    "shape, index", [*(((3, 4), i) for i in MATRIX_INDICES), *(((2, 2, 3), i) for i in CUBE_INDICES)]
+    "shape, index", one_in(2, [*(((3, 4), i) for i in MATRIX_INDICES), *(((2, 2, 3), i) for i in CUBE_INDICES)])
 )
 def test_index(shape: tuple[int, ...], index: str) -> None:
     names = {"np": np, "weights": weights, "LIST": LIST, "PAIR": PAIR, "MASK": MASK, "NONE": NONE}

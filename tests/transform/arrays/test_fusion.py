@@ -274,7 +274,7 @@ def test_no_array_statement_leaves_an_array_behind():
     assert not re.search(r"empty\(|_tape", source)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(strategies.randoms(use_true_random=False))
 def test_random_array_programs(draw):
     text = write(draw)
