@@ -1,9 +1,22 @@
 import gc
 import os
+import resource
+import sys
 
-# What was compiled stays, and grows: to search all of it for garbage takes 20 s each time, amid a test. It is
-# not frozen either: how much is frozen is asked at each compilation, and Python counts it one by one.
+# Compilers leave garbage that hangs together, of which a process would have ten gigabytes in the end. To search for it
+# takes seconds, so it is done between tests, each time that there is a gigabyte more. What is alive is not frozen: how
+# much is frozen is asked at each compilation, and Python counts it one by one.
 gc.set_threshold(50_000, 50, 1_000)
+GIGABYTE = 2**30 // (1 if sys.platform == "darwin" else 1024)  # as `ru_maxrss` counts
+at_last = [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]
+
+
+def pytest_runtest_teardown():
+    now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if now > at_last[0] + GIGABYTE:
+        at_last[0] = now
+        gc.collect()
+
 
 # each pass is verified, and nothing comes from the user's cache; the tests of the cache take this back
 os.environ["ADJIT_VERIFY"] = "1"

@@ -18,7 +18,6 @@ from numba.core.target_extension import target_override
 from numba.core.typing.arraydecl import get_array_index_type
 
 from adjit.runtime.backend import loading, special
-from adjit.runtime.backend.inference import only_types
 from adjit.runtime.backend.signatures import drawn_type, known_type
 from adjit.runtime.backend.versions import is_plain
 
@@ -63,6 +62,9 @@ def inferred_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, t
         known = known_result(callee, args) if is_apart(callee) else None
         if known is not None:
             return known
+    # with it comes the compiler
+    from adjit.runtime.backend.inference import only_types
+
     context = _context()
     special.prepare(callee)
     loading.prepare(callee)
