@@ -121,6 +121,7 @@ def test_a_second_process_neither_transforms_nor_compiles(program):
     assert not second["loaded"]
 
 
+@pytest.mark.long
 def test_processes_that_race_on_an_empty_cache(program):
     for run in [program() for _ in range(4)]:
         check(run.wait())

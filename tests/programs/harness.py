@@ -61,17 +61,18 @@ def check(
 ) -> None:
     """All checks of one program. `single`: the same again with float32 in place of float64.
 
-    Second derivatives take as long as all else. They are checked of one program in three, and of all of them where
-    ADJIT_TEST_ALL is set, as `make test-long` has it.
+    Second derivatives and single precision take longer than all else. They are checked of one program in three, and of
+    all of them where ADJIT_TEST_ALL is set, as `make test-long` has it.
     """
+    is_whole = EVERYTHING or _is_one_in_three(getattr(function, "py_func", function))
     with np.errstate(all="ignore"):
         case = _Case(function, arguments, tuple(active), target)
         case.check_value()
         case.check_reverse(expected, tolerance)
         case.check_forward()
-        if second and (EVERYTHING or _is_one_in_three(case.plain)):
+        if second and is_whole:
             case.check_second(10.0 * tolerance)
-        if single:
+        if single and is_whole:
             case.check_single()
 
 

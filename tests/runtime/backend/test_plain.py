@@ -53,6 +53,7 @@ def fresh():
     versions.is_plain.cache_clear()
 
 
+@pytest.mark.long
 def test_the_same_text_gives_the_same_numbers(tmp_path):
     known, plain = run(tmp_path, ADJIT_PLAIN_NUMBA=""), run(tmp_path, ADJIT_PLAIN_NUMBA="1")
     assert (known[0], plain[0]) == ("False False", "True True")
