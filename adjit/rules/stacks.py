@@ -219,7 +219,15 @@ def lstsq(a, b, rcond=None):
 decomposition(np.linalg.trace)(lambda x, offset=0: np.trace(x, offset, -2, -1))
 decomposition(np.linalg.diagonal)(lambda x, offset=0: np.diagonal(x, offset, -2, -1))
 decomposition(np.linalg.outer)(lambda x1, x2: np.outer(x1, x2))
-decomposition(np.linalg.cross)(lambda x1, x2, axis=-1: np.cross(x1, x2, axis=axis))
+
+
+@decomposition(np.linalg.cross)
+def cross_of_three(x1, x2, axis=-1):
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors")
+    return np.cross(x1, x2, axis=axis)
+
+
 decomposition(np.linalg.matmul)(lambda x1, x2: np.matmul(x1, x2))
 decomposition(np.linalg.matrix_norm)(
     lambda x, keepdims=False, ord="fro": np.linalg.norm(x, ord, (-2, -1), keepdims)
