@@ -13,7 +13,7 @@ import itertools
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from numba import types
 
@@ -84,6 +84,7 @@ _SPOKEN = {
 }  # fmt: skip
 
 Env = dict[str, Value]
+Held = TypeVar("Held", bound=Value)
 
 
 def _bare(name: str) -> str:
@@ -636,6 +637,23 @@ def tried(frame: Frame, run: Callable[[], None], is_strict: bool = False) -> boo
         ctx.wants_known = wants_known
     ctx.builder.ops.extend(ops)
     return True
+
+
+def unless_changing(frame: Frame, run: Callable[[], Held]) -> Callable[[], Held] | None:
+    """What gives the value of `run`, with its operations where that is called; None where variables, lists or objects
+    change on the way, which they may only do where it runs: all that it has done is forgotten then."""
+    ctx, before, forget = frame.ctx, dict(frame.env), as_it_is(frame)
+    with aside(ctx) as ops:
+        value = run()
+    if frame.env != before:
+        forget()
+        return None
+
+    def place() -> Held:
+        ctx.builder.ops.extend(ops)
+        return value
+
+    return place
 
 
 def is_short(frame: Frame, run: Callable[[], None], most: int) -> bool:

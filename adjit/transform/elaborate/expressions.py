@@ -26,7 +26,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute, call, takes_none
 from adjit.transform.elaborate.containers import drained, get_item, listed
-from adjit.transform.elaborate.control import either_value, of_option
+from adjit.transform.elaborate.control import either_value, of_option, unless_changing
 from adjit.transform.elaborate.kernels import is_kernel
 from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.python_builtins import part_of_range, so_many
@@ -71,7 +71,7 @@ from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.elaborate.whole_arrays.grid_subscripts import ON_GRIDS, Ends, on_grid
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import python_function, signature
-from adjit.transform.source.syntax import contains, nonlocals
+from adjit.transform.source.syntax import nonlocals
 
 
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
@@ -338,11 +338,12 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
         left = left.value
     elif is_number(left) and isinstance(left.type, types.Boolean):
         left = ir.boolean(not is_and)
-    if is_scalar(left) and not contains(node, cst.NamedExpr):
-        number, one = functools.partial(_number, frame, right, node.right), left
-        if is_and:
+    if is_scalar(left):
+        number, one = unless_changing(frame, functools.partial(_number, frame, right, node.right)), left
+        if number is not None and is_and:
             return complexes.chosen(frame.ctx, first, number, lambda: one, "both")
-        return complexes.chosen(frame.ctx, first, lambda: one, number, "either")
+        if number is not None:
+            return complexes.chosen(frame.ctx, first, lambda: one, number, "either")
     held = left
     if is_and:
         return either_value(frame, first, right, lambda: held)
@@ -361,24 +362,12 @@ def _decision(frame: Frame, node: cst.BooleanOperation) -> ir.Operand:
         with knowing(frame, known):
             return condition(frame, node.right)
 
-    return _decided(frame, is_and, first, second, node)
+    return (both if is_and else either)(frame, first, second)
 
 
 def _knowing(frame: Frame, known: Facts, node: cst.BaseExpression) -> Value:
     with knowing(frame, known):
         return whole(frame, node)
-
-
-def _decided(
-    frame: Frame, is_and: bool, first: ir.Operand, second: Callable[[], ir.Operand], node: cst.BaseExpression
-) -> ir.Operand:
-    """`first and second`, or with `or`, of booleans, of which `first` is no literal."""
-    if not contains(node, cst.NamedExpr):
-        return (both if is_and else either)(frame, first, second)
-    known = scalars.ready(ir.boolean(not is_and))
-    chosen = either_value(frame, first, second if is_and else known, known if is_and else second)
-    assert isinstance(chosen, ir.Var | ir.Const)
-    return chosen
 
 
 def _number(frame: Frame, run: Callable[[], Value], node: cst.BaseExpression) -> Number:
@@ -411,7 +400,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
         held = truth(frame, result)
         if isinstance(held, ir.Const):
             return chain(k + 1, right) if held.value else held
-        return _decided(frame, True, held, lambda: truth(frame, chain(k + 1, right)), node)
+        return both(frame, held, lambda: truth(frame, chain(k + 1, right)))
 
     return chain(0, left)
 

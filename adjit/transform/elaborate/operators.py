@@ -20,7 +20,7 @@ from numba import types
 
 from adjit.rules.registry import class_of
 from adjit.transform import ir
-from adjit.transform.elaborate.control import of_option
+from adjit.transform.elaborate.control import either_value, of_option, unless_changing
 from adjit.transform.elaborate.records import call_method, class_of_object, fields_compared, method_of, opened
 from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
 from adjit.transform.elaborate.values.arrays import array_of
@@ -323,12 +323,27 @@ def _are_comparable(left: Value, right: Value) -> bool:
 
 def both(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.Operand:
     """`left and right`, short-circuiting."""
-    return complexes.branch(frame.ctx, left, right, scalars.ready(ir.boolean(False)), "both")
+    if isinstance(left, ir.Const):
+        return right() if left.value else left
+    known, placed = scalars.ready(ir.boolean(False)), unless_changing(frame, right)
+    if placed is None:
+        return _operand(either_value(frame, left, right, known))
+    return complexes.branch(frame.ctx, left, placed, known, "both")
 
 
 def either(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.Operand:
     """`left or right`, short-circuiting."""
-    return complexes.branch(frame.ctx, left, scalars.ready(ir.boolean(True)), right, "either")
+    if isinstance(left, ir.Const):
+        return left if left.value else right()
+    known, placed = scalars.ready(ir.boolean(True)), unless_changing(frame, right)
+    if placed is None:
+        return _operand(either_value(frame, left, known, right))
+    return complexes.branch(frame.ctx, left, known, placed, "either")
+
+
+def _operand(value: Value) -> ir.Operand:
+    assert isinstance(value, ir.Var | ir.Const)
+    return value
 
 
 def unary(frame: Frame, callee: Any, value: Value) -> Value:
