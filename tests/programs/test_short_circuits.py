@@ -83,13 +83,6 @@ def by_a_closure(x):
     return x * count + (1.0 if y else 2.0)
 
 
-def of_all_and_any(x):
-    c = Counter()
-    one = any(v > 0.5 and c.bump() > 0 for v in (x, 2.0 * x))
-    other = all(v < 0.5 or c.bump() > 1 for v in (x, 2.0 * x))
-    return x * c.n + one + 2.0 * other
-
-
 def of_a_dictionary(x):
     known = {"a": 1.0}
     y = x < 0.5 or known.pop("a") > 0.0
@@ -113,7 +106,7 @@ def with_not(x):
     "function",
     [
         in_a_conditional_expression, as_a_value, with_and, of_a_list, in_a_chain, in_the_test_of_a_loop, by_a_closure,
-        of_all_and_any, of_a_dictionary, of_what_is_made_on_the_way, with_not,
+        of_a_dictionary, of_what_is_made_on_the_way, with_not,
     ],
     ids=lambda part: getattr(part, "__name__", None),
 )  # fmt: skip
@@ -122,3 +115,46 @@ def test_value_and_slope(function, x):
     value, slope = adjit.value_and_grad(function, target="python")(x)
     assert value == pytest.approx(function(x), rel=1e-12)
     assert slope == pytest.approx((function(x + h) - function(x - h)) / (2 * h), rel=1e-6, abs=1e-9)
+
+
+def any_with_a_change(x):
+    c = Counter()
+    return x * c.n + any(v > 0.5 and c.bump() > 0 for v in (x, 2.0 * x))
+
+
+def all_with_a_change(x):
+    c = Counter()
+    return x * len(c.items) + all(c.push(v) > 3.0 for v in (x, 2.0 * x))
+
+
+def any_of_an_iterator_that_goes_on(x):
+    left = iter([x, 2.0 * x, 3.0 * x])
+    return any(v > 0.1 for v in left) + sum(left)
+
+
+def all_of_a_map_that_goes_on(x):
+    left = map(lambda v: v * x, [1.0, 2.0, 3.0])
+    return all(v > 1.0 for v in left) + sum(left)
+
+
+@pytest.mark.parametrize(
+    "function, message",
+    [
+        (any_with_a_change, "any of what changes a variable"),
+        (all_with_a_change, "all of what changes a variable"),
+        (any_of_an_iterator_that_goes_on, "any of what changes a variable"),
+        (all_of_a_map_that_goes_on, "run through in more than one place"),
+    ],
+)
+def test_what_any_and_all_would_leave_out_is_refused(function, message):
+    with pytest.raises(adjit.Unsupported, match=message):
+        adjit.grad(function, target="python")(0.7)
+
+
+def test_any_and_all_of_what_changes_nothing():
+    def function(x):
+        values = [x, 2.0 * x]
+        several = map(lambda v: v * v, values)
+        return x * (any(v > 0.5 for v in values) + 2.0 * all(v < 1.0 for v in several))
+
+    assert adjit.value_and_grad(function, target="python")(0.7) == (function(0.7), 1.0)

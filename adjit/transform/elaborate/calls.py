@@ -86,7 +86,7 @@ from adjit.transform.elaborate.values.lists import elements
 from adjit.transform.elaborate.values.names import now
 from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.values.scalars import Options
-from adjit.transform.elaborate.values.streams import all_of_stream, of_items
+from adjit.transform.elaborate.values.streams import all_of_stream, asked_one_by_one, of_items
 from adjit.transform.elaborate.values.texts import is_texts, made_of_texts
 from adjit.transform.elaborate.values.values import (
     LEAF,
@@ -252,6 +252,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if not is_held and (found := _for_option(frame, function, args, named)) is not None:
         return found
     if not is_held and not (_is_hashable(callee) and callee in RUNNING_THROUGH):
+        if function in (Static(any), Static(all)):
+            args = [asked_one_by_one(frame, function.value.__name__, a) for a in args]
         args = [all_of_stream(frame, a) for a in args]
         named = {name: all_of_stream(frame, value) for name, value in named.items()}
     if _is_hashable(callee) and callee in OF_LISTS:

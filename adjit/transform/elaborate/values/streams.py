@@ -162,3 +162,19 @@ def _either(frame: Frame, one: ir.Operand, other: Callable[[], ir.Operand]) -> i
     found = frame.ctx.either_value(frame, one, lambda: ir.boolean(True), other)
     assert isinstance(found, ir.Var | ir.Const)
     return found
+
+
+def asked_one_by_one(frame: Frame, name: str, value: Value) -> Value:
+    """The same for `any` and `all`, which stop in the midst: nothing may change on the way but what is run through."""
+    before, made = dict(frame.env), all_of_stream(frame, value)
+    changed = {key for key, held in before.items() if frame.env.get(key) != held}
+    run_through = {key for key in changed if frame.env.get(key) in (EMPTY, LEFT)}
+    if changed - run_through:
+        raise frame.ctx.unsupported(
+            f"{name} of what changes a variable, a list or an object on its way",
+            "Write it as a loop with `break`.",
+            why="Python stops at the first item that decides.",
+        )
+    # they may have something left
+    frame.env.update(dict.fromkeys(run_through, LEFT))
+    return made
