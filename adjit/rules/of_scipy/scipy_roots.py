@@ -323,28 +323,18 @@ def given_out(f, found, is_root, trips, calls, full_output, disp, method):
     return x
 
 
-@decomposition(so.brentq)
-def brentq(f, a, b, args=(), xtol=2e-12, rtol=LEAST, maxiter=100, full_output=False, disp=True):
-    own = with_arguments(f, args)
-    return given_out(own, *between(own, a, b, xtol, rtol, maxiter, "brentq"), full_output, disp, "brentq")
+def in_an_interval(method):
+    """The function of scipy.optimize that has the name of this method."""
+
+    def found(f, a, b, args=(), xtol=2e-12, rtol=LEAST, maxiter=100, full_output=False, disp=True):
+        own = with_arguments(f, args)
+        return given_out(own, *between(own, a, b, xtol, rtol, maxiter, method), full_output, disp, method)
+
+    return found
 
 
-@decomposition(so.brenth)
-def brenth(f, a, b, args=(), xtol=2e-12, rtol=LEAST, maxiter=100, full_output=False, disp=True):
-    own = with_arguments(f, args)
-    return given_out(own, *between(own, a, b, xtol, rtol, maxiter, "brenth"), full_output, disp, "brenth")
-
-
-@decomposition(so.bisect)
-def bisect(f, a, b, args=(), xtol=2e-12, rtol=LEAST, maxiter=100, full_output=False, disp=True):
-    own = with_arguments(f, args)
-    return given_out(own, *between(own, a, b, xtol, rtol, maxiter, "bisect"), full_output, disp, "bisect")
-
-
-@decomposition(so.ridder)
-def ridder(f, a, b, args=(), xtol=2e-12, rtol=LEAST, maxiter=100, full_output=False, disp=True):
-    own = with_arguments(f, args)
-    return given_out(own, *between(own, a, b, xtol, rtol, maxiter, "ridder"), full_output, disp, "ridder")
+for _search in (so.brentq, so.brenth, so.bisect, so.ridder):
+    decomposition(_search)(in_an_interval(_search.__name__))
 
 
 @decomposition(so.toms748)

@@ -179,10 +179,7 @@ class _Reverse(Adjoints):
             made.append(_new_bar(v))
         self.bars = {v: bar for v, bar in after_then.items() if v not in local and v not in changed}
         self.bars.update(zip(changed, made, strict=True))
-        # what a side stores may have to be as it was before, though nothing flows through it
-        stores = any(inner.memory_written is not None for side in op.regions for inner in ir.walk(side))
-        if made or stores or any(g.ops for mirror in (then, orelse) for g in mirror.groups):
-            group.ops.append(MirroredIf(op, then, orelse, made))
+        group.ops.append(MirroredIf(op, then, orelse, made))
 
     def place(self, op: ir.Op) -> list[ir.Var]:
         """Adds the adjoints of what an operation replaced, in the trip that did so last; gives the results that are

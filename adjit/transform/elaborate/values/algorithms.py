@@ -237,8 +237,8 @@ def place_of_extreme(keys: Any, is_greatest: bool) -> int:
     return best
 
 
-def bisect_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> int:
-    """bisect.bisect_left."""
+def place_in_order(a: Any, x: Any, lo: int, hi: Any, key: Any, is_after: bool) -> int:
+    """Where x belongs in what is sorted, before or after what equals it."""
     if lo < 0:
         raise ValueError("lo must be non-negative")
     first = lo
@@ -246,27 +246,22 @@ def bisect_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None)
     while first < last:
         middle = (first + last) // 2
         known = a[middle] if key is None else key(a[middle])
-        if known < x:
+        is_further = not x < known if is_after else known < x
+        if is_further:
             first = middle + 1
         else:
             last = middle
     return first
+
+
+def bisect_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> int:
+    """bisect.bisect_left."""
+    return place_in_order(a, x, lo, hi, key, False)
 
 
 def bisect_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> int:
     """bisect.bisect_right."""
-    if lo < 0:
-        raise ValueError("lo must be non-negative")
-    first = lo
-    last = len(a) if hi is None else hi
-    while first < last:
-        middle = (first + last) // 2
-        known = a[middle] if key is None else key(a[middle])
-        if x < known:
-            last = middle
-        else:
-            first = middle + 1
-    return first
+    return place_in_order(a, x, lo, hi, key, True)
 
 
 def insort_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> None:
