@@ -25,11 +25,10 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases
 from adjit.transform.derive.directions import SUFFIX, Directions, NotTogether, Tangent, extents, in_memory
 from adjit.transform.derive.forward import Tangents
-from adjit.transform.derive.jacobian import Matrices, Numbered, Shape
-from adjit.transform.elaborate.entry import BuildDerivative, without_comments
+from adjit.transform.derive.jacobian import ByRows, Matrices, Numbered, Shape
+from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.values import dtype
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
@@ -64,23 +63,14 @@ def compressed_rows(
     build: BuildDerivative,
 ) -> ir.Function | None:
     """The function that returns the entries, from the halves of `split`; None if one reverse sweep spoils the next."""
-    forward, reverse = map(without_comments, halves)
-    changed = ir.leaves(reverse.params[1])
-    aliases = forward.analysis(Aliases)
-    if len({aliases.find(c) for c in changed}) < len(changed):
-        return None
-    rows = _Rows(function, wrt, plan, build)
-    rows.builder.ops.extend(forward.body.ops)
-    shapes = [extents(rows.builder, y) for y in forward.body.yields[: len(function.body.yields)]]
-    return rows.made(shapes, reverse.body, reverse.params[2], changed)
+    return _Rows(function, wrt, plan, build).of_halves(halves)
 
 
 def compressed_whole_rows(
     function: ir.Function, wrt: Sequence[ir.Tree], plan: Plan, joint: ir.Function, build: BuildDerivative
 ) -> ir.Function:
     """The same, with both sweeps for each colour; the last parameter of `joint` is the seed."""
-    rows = _Rows(function, wrt, plan, build)
-    return rows.made(rows.shapes_of_results(), without_comments(joint).body, joint.params[-1], ())
+    return _Rows(function, wrt, plan, build).of_both(joint)
 
 
 # what loads an element, from its number and the direction in the chunk
@@ -199,7 +189,7 @@ class _Columns(_Compressed):
         return (dot,)
 
 
-class _Rows(_Compressed):
+class _Rows(_Compressed, ByRows):
     def made(self, shapes: Sequence[Shape], sweep: ir.Region, seed: ir.Tree, changed: Sequence[ir.Var]) -> ir.Function:
         """`shapes`: of the yields. `sweep` has the adjoints as yields; `changed`: arrays that it writes into."""
         self.place(shapes)

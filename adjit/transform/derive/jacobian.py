@@ -74,24 +74,14 @@ def by_rows(
     build: BuildDerivative,
 ) -> ir.Function | None:
     """The function that returns the Jacobian, from the halves of `split`; None if one reverse sweep spoils the next."""
-    forward, reverse = map(without_comments, halves)
-    changed = ir.leaves(reverse.params[1])
-    aliases = forward.analysis(Aliases)
-    if len({aliases.find(c) for c in changed}) < len(changed):
-        # copies would have to share memory as these do
-        return None
-    rows = _Rows(function, wrt, single, build)
-    rows.builder.ops.extend(forward.body.ops)
-    shapes = [extents(rows.builder, y) for y in forward.body.yields[: len(function.body.yields)]]
-    return rows.made(shapes, reverse.body, reverse.params[2], changed)
+    return _Rows(function, wrt, single, build).of_halves(halves)
 
 
 def by_whole_rows(
     function: ir.Function, wrt: Sequence[ir.Tree], single: bool, joint: ir.Function, build: BuildDerivative
 ) -> ir.Function:
     """The same, with both sweeps for each row; the last parameter of `joint` is the seed."""
-    rows = _Rows(function, wrt, single, build)
-    return rows.made(rows.shapes_of_results(), without_comments(joint).body, joint.params[-1], ())
+    return _Rows(function, wrt, single, build).of_both(joint)
 
 
 @dataclass(frozen=True)
@@ -325,7 +315,31 @@ class _Columns(Matrices):
         self.ctx.builder.nest(self.shapes[k], row)
 
 
-class _Rows(Matrices):
+class ByRows(Matrices):
+    """What is found a row at a time, from a sweep of the reverse mode each."""
+
+    def of_halves(self, halves: tuple[ir.Function, ir.Function]) -> ir.Function | None:
+        """The function, from the halves of `split`; None if one reverse sweep spoils the next."""
+        forward, reverse = map(without_comments, halves)
+        changed = ir.leaves(reverse.params[1])
+        aliases = forward.analysis(Aliases)
+        if len({aliases.find(c) for c in changed}) < len(changed):
+            # copies would have to share memory as these do
+            return None
+        self.builder.ops.extend(forward.body.ops)
+        shapes = [extents(self.builder, y) for y in forward.body.yields[: len(self.primal.body.yields)]]
+        return self.made(shapes, reverse.body, reverse.params[2], changed)
+
+    def of_both(self, joint: ir.Function) -> ir.Function:
+        """The function, from both sweeps, which run for each row; the last parameter is the seed."""
+        return self.made(self.shapes_of_results(), without_comments(joint).body, joint.params[-1], ())
+
+    def made(self, shapes: Sequence[Shape], sweep: ir.Region, seed: ir.Tree, changed: Sequence[ir.Var]) -> ir.Function:
+        """`shapes`: of the yields. `sweep` has the adjoints as yields; `changed`: arrays that it writes into."""
+        raise NotImplementedError
+
+
+class _Rows(ByRows):
     is_alone: bool
 
     def made(self, shapes: Sequence[Shape], sweep: ir.Region, seed: ir.Tree, changed: Sequence[ir.Var]) -> ir.Function:
