@@ -62,8 +62,8 @@ def check(
 ) -> None:
     """All checks of one program. `single`: the same again with float32 in place of float64.
 
-    Second derivatives and single precision take longer than all else. They are checked of one program in three, and of
-    all of them where ADJIT_TEST_ALL is set, as `make test-long` has it.
+    Second derivatives, single precision and pullbacks that are called later take longer than all else. They are checked
+    of one program in three, and of all of them where ADJIT_TEST_ALL is set, as `make test-long` has it.
     """
     is_whole = EVERYTHING or _is_one_in_three(getattr(function, "py_func", function))
     with np.errstate(all="ignore"):
@@ -71,6 +71,8 @@ def check(
         case.check_value()
         case.check_reverse(expected, tolerance)
         case.check_forward()
+        if is_whole and not case.is_number:
+            case.check_kept()
         if second and is_whole:
             case.check_second(10.0 * tolerance)
         if single and is_whole:
@@ -117,7 +119,7 @@ class _Case:
         """One an active position, by the reverse mode."""
         given = copy.deepcopy(tuple(arguments))
         if self.is_number:
-            got = adjit.grad(self.function, wrt=self.active, target=self.target, strategy=self.strategy)(*arguments)
+            got = self.with_value()(*arguments)[1]
         else:
             got = self.pullback()(*arguments, self.seed)
         for before, after in zip(flat(given), flat(tuple(arguments)), strict=True):
@@ -134,6 +136,9 @@ class _Case:
                         assert bar.dtype == a.dtype, f"adjoint of {bar.dtype} for {a.dtype}"
         return tuple(got)
 
+    def with_value(self) -> Any:
+        return adjit.value_and_grad(self.function, wrt=self.active, target=self.target, strategy=self.strategy)
+
     def pullback(self) -> Any:
         made = Derivative(function=self.function, kind="vjp", wrt=self.active)
         return derive(made, Options(target=self.target, strategy=self.strategy))
@@ -146,10 +151,16 @@ class _Case:
 
     def check_value(self) -> None:
         if self.is_number:
-            got, _ = adjit.value_and_grad(self.function, wrt=self.active, target=self.target)(*self.arguments())
-        else:
-            got, _ = adjit.vjp(self.function, *self.arguments(), target=self.target)
-        self.assert_value(got)
+            self.assert_value(self.with_value()(*self.arguments())[0])
+
+    def check_kept(self) -> None:
+        """The value, and a pullback that is called later."""
+        value, pullback = adjit.vjp(self.function, *self.arguments(), target=self.target)
+        self.assert_value(value)
+        bars, gradients = pullback(self.seed), self.gradients(self.arguments())
+        for mine, right in zip(flat(tuple(bars[p] for p in self.active)), flat(gradients), strict=True):
+            if right is not None:
+                np.testing.assert_allclose(mine, right, rtol=1e-7, atol=1e3 * self.rounding, err_msg="pullback")
 
     def assert_value(self, got: Any) -> None:
         assert _shape(got) == _shape(self.value), f"{got!r} for {self.value!r}"

@@ -1776,6 +1776,80 @@ def <!g>(r, t):
 <!r> = []
 <!b> = <!g>(<!r>, <f>)
 <!t> = <!g>(<!r>, <!b>) * <!r>[0]
+
+# what stands to the right of and and or changes something where Python asks it
+def <!g>(r, t):
+    r.append(t * <x1>)
+    return r[-1]
+<!r> = [<f>]
+<!b> = 0.0
+for <!e> in <v>:
+    if <!e> > 0.1237 and <!g>(<!r>, <!e>) > 0.2123:
+        <!b> += <!r>[-1] * <!e>
+    <!b> *= 0.9
+<!b> += sum(<!r>) * len(<!r>)
+
+<!b> = <x1>
+def <!g>(t):
+    nonlocal <!b>
+    <!b> = 0.5 * <!b> + t * <f>
+    return <!b>
+<!t> = 1.0 if <q> or <!g>(<x2>) > 0.3123 else <c>
+<!t> *= <!b>
+
+<!b> = <x1>
+def <!g>(t):
+    nonlocal <!b>
+    <!b> = 0.5 * <!b> + t
+    return <!b>
+<!r> = -0.2123 < <!g>(<f>) < <!g>(<x2>) < <!g>(<f>)
+<!b> = <!b> * (<c> if <!r> else 0.7)
+
+def <!g>(t):
+    t[0] = t[0] * <f> + <c>
+    return t[-1] * <x1>
+<!p> = <v> * 1.0
+for <!k> in range(<n>):
+    if not (<q> and <!g>(<!p>) > 0.1123):
+        <!p> *= 0.8
+<!b> = np.sum(<!p> * <v>)
+
+def <!g>(r, t):
+    r.a, r.n = 0.5 * r.a + t, r.n + 1
+    return r.n % 2 == 0
+<!r> = types.SimpleNamespace(a=<x1>, n=0)
+<!b> = 0.0
+for <!k> in range(<n>):
+    <!b> += <f> if <q> or <!g>(<!r>, <x2>) else <!r>.a
+<!b> += <!r>.a * <!r>.n
+
+def <!g>(r):
+    r.a *= 0.6 + 0.1 * <c>
+    return r.a
+<!r> = types.SimpleNamespace(a=1.0 + <f> ** 2)
+<!b> = 0.0
+while <!b> < 3.0123 and <!g>(<!r>) > 0.0231:
+    <!b> += <!r>.a * <x1>
+
+<!r> = {"a": <x1>, "b": <f>}
+<!b> = <q> and <!r>.pop("a") > 0.1123
+<!t> = sum(<!r>.values()) * len(<!r>) * (1.0 if <!b> else <c>)
+
+<!r> = []
+def <!g>(t):
+    <!r>.append(t)
+    return t * <f>
+<!t> = [<!e> * <x1> for <!e> in <v> if <!e> > -0.1123 and <!g>(<!e>) < 0.4123]
+<!b> = sum(<!t>) + sum(<!r>) * len(<!t>)
+
+<!b> = 0.0
+for <!e> in <v>:
+    if <!e> > 0.1123 and (<!w> := <!e> * <f>) < 0.5123:
+        <!b> += <!w> * <!w>
+    elif <!e> < 0.0 or (<!w> := <x1> + <!e>) > 0.2123:
+        <!b> -= <!e>
+    else:
+        <!b> += <!w>
 """.strip()
 
 
