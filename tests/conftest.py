@@ -2,6 +2,9 @@ import gc
 import os
 import resource
 import sys
+from collections import Counter
+
+import pytest
 
 # Compilers leave garbage that hangs together, of which a process would have ten gigabytes in the end. To search for it
 # takes seconds, so it is done between tests, each time that there is a gigabyte more. What is alive is not frozen: how
@@ -25,3 +28,17 @@ os.environ["ADJIT_CACHE"] = "0"
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="write the outputs under tests/golden/ anew")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of the cases of a test that is `sampled(every)` one in so many is tried, all of them under `long`."""
+    met = Counter()
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is None or item.get_closest_marker("long"):
+            continue
+        test = item.nodeid.partition("[")[0]
+        if met[test] % mark.args[0] != mark.kwargs.get("first", 0):
+            item.add_marker(pytest.mark.long)
+        met[test] += 1

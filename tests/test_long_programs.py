@@ -10,7 +10,7 @@ import adjit
 from adjit.transform.strategy import FORCED
 from tests.defining import define
 
-LONG = 400  # some levels of calls a statement are more than the thousand that Python allows
+LONG = 300  # some levels of calls a statement are more than the thousand that Python allows
 
 
 def chain(statements):

@@ -61,6 +61,7 @@ def test_example(path, imported):
         assert_right(example.primal, example.arguments, (0,), (example.diffuse_vjp_u(*example.arguments, 1.0),))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", WORKLOADS, ids=lambda path: path.stem.removeprefix("wl_"))
 def test_workload(path, imported):
     workload = imported(path)

@@ -18,7 +18,6 @@ from adjit.transform import pipeline
 from adjit.transform.pipeline import Derivative
 from tests.golden import primals
 from tests.golden.explained import programs
-from tests.programs.harness import some
 from tests.programs.table import TABLE
 
 GOLDEN = Path(programs.__file__).parent
@@ -99,7 +98,8 @@ def test_bytes_are_those_of_the_arrays_made(name):
     assert len(set(sizes) - set(found)) <= 1
 
 
-@pytest.mark.parametrize("row", some(TABLE, 3))
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 def test_bytes_in_programs_of_all_kinds(row):
     derived = derive(Derivative(row.function, "split_forward", tuple(row.active)), Options(target="python"))
     try:

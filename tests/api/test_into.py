@@ -72,6 +72,7 @@ def flat(value):
     return [leaf for part in value for leaf in flat(part)] if isinstance(value, tuple) else [value]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("target", ["cpu", "python"])
 @pytest.mark.parametrize("function, arguments, wrt, options", CASES)

@@ -179,6 +179,7 @@ def test_on_the_command_line(tmp_path, capsys):
     assert "needs adjit" not in (tmp_path / "tuned.py").read_text("utf-8")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(1, 25))
 def test_random_programs(seed, tmp_path):
     """What is saved of them, run by plain Python, gives what adjit itself gives."""

@@ -14,40 +14,20 @@ from __future__ import annotations
 import copy
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 import adjit
 from adjit.api.dispatch import Options, derive
 from adjit.transform.pipeline import Derivative
 from adjit.transform.strategy import CHEAPEST, READABLE
-from tests.programs.rows import Row
 
 Arguments = Callable[[], tuple[Any, ...]]
 
 STEPS = (1e-3, 3e-4, 1e-4)
 EVERYTHING = bool(os.environ.get("ADJIT_TEST_ALL"))
-
-
-def one_in(every: int, cases: Iterable[Any], name: Callable[[Any], str] | None = None, first: int = 0) -> list[Any]:
-    """The cases of a table, of which one in `every` is tried each time, and all of them under `long`. Tuples are the
-    arguments of one case, unless the cases have a `name`."""
-    return [
-        pytest.param(
-            *(case if isinstance(case, tuple) and name is None else (case,)),
-            id=None if name is None else name(case),
-            marks=[] if k % every == first else pytest.mark.long,
-        )
-        for k, case in enumerate(cases)
-    ]
-
-
-def some(rows: Sequence[Row], every: int, first: int = 0) -> list[Any]:
-    """The rows as parameters: one in `every` is tried each time, all of them in the long run."""
-    return one_in(every, rows, lambda row: row.name, first)
 
 
 def check(

@@ -20,6 +20,7 @@ def _program(reduction, axis, keepdims):
     return lambda a, w: np.sum((a * w).min(axis, keepdims=keepdims) ** 2 * np.sum(w))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("axis", AXES, ids=str)
 @pytest.mark.parametrize("reduction", ["sum", "mean", "max", "min"])
 def test_reduction(reduction, axis):

@@ -14,6 +14,7 @@ from tests.programs.harness import check
 from tests.programs.rows import Row
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("row", BORN.rows, ids=lambda row: row.name)
 def test_program(row: Row) -> None:
     check(row.function, row.arguments, row.active)

@@ -12,23 +12,26 @@ import adjit
 from adjit.errors import AdjitError
 from tests.programs.complex_matrices import MATRICES
 from tests.programs.complex_numbers import COMPLEX, PHASES, array_argument, size_of_a_multiple
-from tests.programs.harness import check, some
+from tests.programs.harness import check
 from tests.programs.rows import Row
 
 
-@pytest.mark.parametrize("row", some(COMPLEX.rows, 2))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("row", COMPLEX.rows, ids=lambda row: row.name)
 @pytest.mark.filterwarnings("error::numpy.exceptions.ComplexWarning")
 def test_program(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=row.second, expected=row.expected)
 
 
-@pytest.mark.parametrize("row", some(MATRICES.rows, 2))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("row", MATRICES.rows, ids=lambda row: row.name)
 @pytest.mark.filterwarnings("error::numpy.exceptions.ComplexWarning")
 def test_program_with_matrices(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=row.second, expected=row.expected)
 
 
-@pytest.mark.parametrize("row", some([r for r in COMPLEX.rows if r.compiled], 2))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("row", [r for r in COMPLEX.rows if r.compiled], ids=lambda row: row.name)
 def test_compiled_program(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=False, expected=row.expected, target="cpu")
 

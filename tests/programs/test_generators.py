@@ -11,6 +11,7 @@ from tests.programs.harness import check
 from tests.programs.rows import Row
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("row", GENERATORS.rows, ids=lambda row: row.name)
 def test_program(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=row.second, tolerance=row.tolerance)

@@ -72,6 +72,7 @@ PROGRAMS: list[tuple[Any, list[float]]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function, at", PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
 def test_derivatives(function: Any, at: list[float]) -> None:
     x = np.array(at)

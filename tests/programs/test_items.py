@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 import adjit
-from tests.programs.harness import check, some
+from tests.programs.harness import check
 from tests.programs.items import ITEMS, bodies
 from tests.programs.more_items import ITEMS as MORE_ITEMS
 from tests.programs.more_items import Particle, particles
 from tests.programs.rows import Row, wave
 
 
-@pytest.mark.parametrize("row", some([*ITEMS.rows, *MORE_ITEMS.rows], 2))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("row", [*ITEMS.rows, *MORE_ITEMS.rows], ids=lambda row: row.name)
 def test_program(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=row.second, tolerance=row.tolerance)
 

@@ -40,10 +40,8 @@ def program(assigned, read, one, other):
 PAIRS = list(itertools.product(ASSIGNED, READ))
 
 
-@pytest.mark.parametrize(
-    ("assigned", "read"),
-    [pytest.param(*pair, marks=[pytest.mark.long] if k % 8 else []) for k, pair in enumerate(PAIRS)],
-)
+@pytest.mark.sampled(16)
+@pytest.mark.parametrize(("assigned", "read"), PAIRS)
 def test_what_is_of_two_kinds(assigned, read):
     right = 0
     for one, other in itertools.permutations(KINDS, 2):

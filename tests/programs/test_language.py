@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.programs.harness import check, some
+from tests.programs.harness import check
 from tests.programs.rows import Row
 from tests.programs.table import TABLE
 
@@ -22,7 +22,8 @@ def run(row: Row, target: str, second: bool) -> None:
     )
 
 
-@pytest.mark.parametrize("row", [*some([row for row in TABLE if not row.compiled], 1), *some(COMPILED, 2)])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 def test_program(row: Row) -> None:
     run(row, "python", row.second)
 
@@ -31,12 +32,10 @@ def test_program(row: Row) -> None:
 SLOW = ("results_of_libraries_turned_and_flattened", "products_of_parts_of_three_axes", "products_of_expressions")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "row",
-    [
-        *some([row for row in COMPILED if row.name not in SLOW], 2, 1),
-        *(pytest.param(row, id=row.name, marks=pytest.mark.long) for row in COMPILED if row.name in SLOW),
-    ],
+    [pytest.param(row, id=row.name, marks=[pytest.mark.long] if row.name in SLOW else []) for row in COMPILED],
 )
 def test_compiled(row: Row) -> None:
     # second derivatives take numba seconds to compile, and run the same text

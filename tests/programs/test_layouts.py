@@ -148,6 +148,7 @@ def through(made: str, asked: str) -> Any:
     return define(text, f"<order {made} {asked}>", np=np)["f"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("made", MADE)
 def test_what_is_made_in_the_order_of_others(made: str) -> None:
     for asked in ASKED:

@@ -9,6 +9,7 @@ from tests.programs.lists import LISTS
 from tests.programs.rows import Row
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("row", LISTS.rows, ids=lambda row: row.name)
 def test_program(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=row.second, tolerance=row.tolerance)

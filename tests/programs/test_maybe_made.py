@@ -68,6 +68,7 @@ def check(function, strategy):
     assert tried > 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("around", ["nothing", "a branch in a loop"])
 @pytest.mark.parametrize("read", READ)
 @pytest.mark.parametrize("made", MADE)

@@ -9,6 +9,7 @@ from tests.programs.rows import Row
 COMPILED = ("aug_gather_mul", "while_else")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("row", ORDER.rows, ids=lambda row: row.name)
 def test_order(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=row.second)

@@ -81,6 +81,7 @@ def matrices() -> tuple[np.ndarray, np.ndarray]:
     return a + 0.2 * np.arange(3.0), np.diag([0.4, 1.3, 2.5]) + 0.05 * (a + a.T)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("call", RESULTS)
 @pytest.mark.parametrize("overwrite", OVERWRITES)
 def test_overwritten(call: str, overwrite: str) -> None:

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import adjit
-from tests.programs.harness import check, some
+from tests.programs.harness import check
 from tests.programs.ragged import RAGGED
 from tests.programs.rows import Row
 
 
-@pytest.mark.parametrize("row", some(RAGGED.rows, 2))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("row", RAGGED.rows, ids=lambda row: row.name)
 def test_program(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=row.second, tolerance=row.tolerance)
 

@@ -299,6 +299,7 @@ PROGRAMS: list[Callable[..., Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program(program: Callable[..., Any]) -> None:
     for n, point in ((2, [0.7, 1.1, 0.4]), (9, [0.52, 0.61, 0.57])):

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import adjit
-from tests.programs.harness import check, some
+from tests.programs.harness import check
 from tests.programs.recursive import RECURSIVE
 from tests.programs.rows import Row
 
 
-@pytest.mark.parametrize("row", some(RECURSIVE.rows, 2))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("row", RECURSIVE.rows, ids=lambda row: row.name)
 def test_program(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=row.second, single=row.single, tolerance=row.tolerance)
 

@@ -98,6 +98,7 @@ def slopes(f, x):
     return np.array([(8 * near - far) / 12e-3 for near, far in sides])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_value_and_gradient(function) -> None:
     value, bar = adjit.value_and_grad(function, target="python")(P)

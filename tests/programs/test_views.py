@@ -16,7 +16,7 @@ import pytest
 import adjit
 from adjit.errors import Unsupported
 from tests.defining import define
-from tests.programs.harness import check, one_in
+from tests.programs.harness import check
 
 # The array that is looked at, by the layout that numba knows it in; what n and k are decides which layout it has then.
 LAYOUTS = {
@@ -118,7 +118,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("layout, view", one_in(3, CASES))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("layout, view", CASES)
 def test_store_on_both_sides(layout: str, view: str) -> None:
     agrees(program(BOTH, layout, view), layout)
 

@@ -10,6 +10,7 @@ from tests.random_programs.regressions import REGRESSIONS
 from tests.random_programs.writing import write
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FORCED)
 def test_some_random_programs(name: str) -> None:
     first = 1000 + 100 * list(FORCED).index(name)

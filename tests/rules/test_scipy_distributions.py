@@ -7,7 +7,7 @@ from scipy import stats
 import adjit
 from adjit.rules.registry import lookup
 from tests.defining import define
-from tests.programs.harness import check, one_in
+from tests.programs.harness import check
 
 # shapes, and a place of the standard form
 CONTINUOUS = {
@@ -63,7 +63,8 @@ def slopes(f, point, direction):
     return (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h)
 
 
-@pytest.mark.parametrize("name", one_in(3, CONTINUOUS))
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("name", CONTINUOUS)
 def test_values_and_slopes(name):
     shapes, place = CONTINUOUS[name]
     f, methods = all_methods(name, shapes, ("loc", "scale")), methods_of(name)
@@ -78,6 +79,7 @@ def test_values_and_slopes(name):
     assert along == pytest.approx(sum(w * t for w, t in zip(weights, tangents, strict=True)), rel=1e-11)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_ends_of_the_support_and_parameters_that_are_none(name):
     shapes, place = CONTINUOUS[name]

@@ -59,6 +59,7 @@ def of_arrays(x):
 PROGRAMS = [tridiagonal, laplacian_of_a_grid, factorised, graph, in_blocks, of_arrays]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_value_and_gradient(function) -> None:
     value, bar = adjit.value_and_grad(function, target="python")(X)

@@ -6,7 +6,7 @@ Here come the choice of the active arguments, more points for numbers, and what 
 
 import itertools
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -39,18 +39,33 @@ def named(part: Any) -> str:
 # Of some, numba compiles much. Of what is made of other rules (NumPy's words, SciPy's), and of other forms of what has
 # a row already, a part is in the short run.
 CORE = {id(row) for row in (*SCALARS, *ARRAYS, *CONSTANTS) if row is FIRST[row.callee]}
+# rows of the core that take seconds, and whose kin are in the short run
+SLOW = {
+    *(f"adjit.rules.complex_matrices.{name}" for name in ("determinant", "complex_cofactors", "complex_spectrum")),
+    *(f"adjit.rules.complex_matrices.hermitian_{name}" for name in ("eigenvalues", "factor")),
+    *(f"numpy.fft.{name}" for name in ("rfft2", "ifft2", "irfft2", "ifftn")),
+    "adjit.rules.linear_algebra.cofactors",
+}
 
 
-def marked(rows: list[Row], every: int) -> list[Any]:
-    """The rows; those that take long, and all but one in `every` of those that are not core, in the long run alone."""
-    kept = {id(row) for k, row in enumerate(row for row in rows if id(row) not in CORE) if k % every == 0} | CORE
-    is_long = [(row, "long" in row.tags or id(row) not in kept) for row in rows]
-    return [pytest.param(row, marks=pytest.mark.long) if long else row for row, long in is_long]
+def is_core(row: Row) -> bool:
+    return id(row) in CORE and row.name not in SLOW
 
 
-@pytest.mark.parametrize("row", marked(TABLE, 4), ids=named)
+def marked(rows: Iterable[Row]) -> list[Any]:
+    """The rows; those that take long in the long run alone."""
+    return [pytest.param(row, marks=pytest.mark.long if "long" in row.tags else ()) for row in rows]
+
+
+@pytest.mark.parametrize("row", marked(row for row in TABLE if is_core(row)), ids=named)
 def test_rule(row: Row) -> None:
     check(row.function, sampled(row), row.active, single=is_checked_in_single(row))
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("row", marked(row for row in TABLE if not is_core(row)), ids=named)
+def test_rule_of_further_forms(row: Row) -> None:
+    test_rule(row)
 
 
 @pytest.mark.parametrize("row", SCALARS, ids=named)
@@ -68,7 +83,8 @@ def subsets(active: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         yield from itertools.combinations(active, size)
 
 
-@pytest.mark.parametrize("row", marked([row for row in TABLE if len(row.active) > 1], 8), ids=named)
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("row", marked(row for row in TABLE if len(row.active) > 1), ids=named)
 def test_subsets(row: Row) -> None:
     """What flows along some arguments is the same whether or not anything flows along the others."""
     arguments = sampled(row)

@@ -152,6 +152,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("function", "arguments", "wrt"), PROGRAMS, ids=[p[0].__name__ for p in PROGRAMS])
 def test_programs(function, arguments, wrt):
     adjit.check_grads(function, arguments, wrt=wrt, target="python", strategy=CHEAPEST)

@@ -10,6 +10,7 @@ from tests.runtime.vectormath.reference import DTYPES, ROWS, corners, sample, va
 CASES = [(name, dtype) for name in ROWS for dtype in DTYPES]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_error_in_units_of_the_last_place(name, dtype):
     x = sample(ROWS[name], dtype, 500, seed=1)

@@ -254,6 +254,7 @@ def test_what_stands_between_and_has_nothing_to_do_with_it_moves():
 # -------------------------------------------------------------------------------------------------------------- numbers
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [chain, swapped, shifted_up, both_sides, mirrored, reduction_between])
 def test_compiled_code_agrees(function):
     arguments = (*vectors(7), 3) if function is swapped else vectors(7, 7)
@@ -274,7 +275,7 @@ def test_no_array_statement_leaves_an_array_behind():
     assert not re.search(r"empty\(|_tape", source)
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(strategies.randoms(use_true_random=False))
 def test_random_array_programs(draw):
     text = write(draw)
@@ -313,6 +314,7 @@ def refused_by_the_user(u, x):
     return total
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("function", "arguments"),
     [

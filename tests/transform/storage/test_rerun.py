@@ -279,6 +279,7 @@ def run_twice(u, k, steps):
     return (u * u).sum()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [heat, run_twice])
 def test_all_arrays_count_towards_a_limit(function):
     draw = np.random.default_rng(0)

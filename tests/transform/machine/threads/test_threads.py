@@ -81,9 +81,8 @@ def same(left, right):
     return np.allclose(left, right, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long if k % 3 else []) for k, name in enumerate(PRANGES)]
-)
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("name", PRANGES)
 def test_every_mode_is_that_of_the_serial_function(name):
     """Where plain Python runs the text, prange is range: this is about what the text says, not about threads."""
     row = PRANGES[name]

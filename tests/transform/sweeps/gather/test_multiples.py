@@ -152,6 +152,7 @@ def test_what_is_not(function):
     assert keeps(function)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize("function", [*IN_PLACE, *OTHERS])
 def test_programs(function, target):
