@@ -15,7 +15,7 @@ import pytest
 import adjit
 from adjit.transform.source.structures import put_together, taken_apart
 
-PARTS = [importlib.import_module(f"tests.field_programs.part_{k:02d}") for k in range(1, 36)]
+PARTS = [importlib.import_module(f"tests.field_programs.part_{k:02d}") for k in range(1, 37)]
 PROGRAMS = [program for part in PARTS for program in part.PROGRAMS]
 
 # What is not taken, and how that is said.
