@@ -221,11 +221,27 @@ def complex_spectrum(real, imag):
     return real_values, imag_values, vectors.real.astype(real.dtype), vectors.imag.astype(real.dtype)
 
 
+@numba.njit
+def spectrum_of_real(a):
+    """Eigenvalues and eigenvectors of a real matrix, all in parts, in the order that NumPy has for real matrices."""
+    values, vectors = np.linalg.eig(a)
+    return values.real.astype(a.dtype), values.imag.astype(a.dtype), vectors.real.copy(), vectors.imag.copy()
+
+
 @tangent(complex_spectrum)
 def complex_spectrum_dot(real, imag, real_dot, imag_dot, *, y):
+    return spectrum_dot(complex_of(real_dot, imag_dot), np.finfo(real.dtype).eps, y)
+
+
+@tangent(spectrum_of_real)
+def spectrum_of_real_dot(a, a_dot, *, y):
+    return spectrum_dot(complex_of(a_dot, np.zeros_like(a_dot)), np.finfo(a.dtype).eps, y)
+
+
+def spectrum_dot(a_dot, eps, y):
     values, vectors = complex_of(y[0], y[1]), complex_of(y[2], y[3])
-    check_independent(vectors, np.finfo(real.dtype).eps)
-    inner = np.linalg.solve(vectors, np.dot(complex_of(real_dot, imag_dot), vectors))
+    check_independent(vectors, eps)
+    inner = np.linalg.solve(vectors, np.dot(a_dot, vectors))
     moved = np.dot(vectors, over_gaps(inner, values))
     for j in range(values.size):
         # they keep length 1, and the largest component real
@@ -245,6 +261,16 @@ def complex_eig(a):
 @of_complex(np.linalg.eigvals)
 def complex_eigvals(a):
     real, imag, _, _ = complex_spectrum(*parts(a))
+    return complex_of(real, imag)
+
+
+def complex_eig_of_real(a):
+    real_values, imag_values, real, imag = spectrum_of_real(a)
+    return complex_of(real_values, imag_values), complex_of(real, imag)
+
+
+def complex_eigvals_of_real(a):
+    real, imag, _, _ = spectrum_of_real(a)
     return complex_of(real, imag)
 
 

@@ -2,6 +2,7 @@
 
 In: an array of real numbers; of complex ones, its parts. Out: the results, real; or their parts. ValueError where those
 of real numbers are complex, as numba has it. They stand here, away from the rules, as saved sources take their text.
+From NumPy 2.5 on eigenvalues and eigenvectors of real matrices are complex always, and so they are here.
 
     real_eigvals(a)      np.linalg.eigvals(a), or ValueError
 """
@@ -12,21 +13,23 @@ from numba.extending import overload
 
 from adjit.errors import NOT_REAL
 
+SPECTRA_ARE_COMPLEX = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
+
 
 def real_eig(a):
     """Eigenvalues and eigenvectors. ValueError where they are complex."""
     values, vectors = np.linalg.eig(a)
-    if np.iscomplexobj(values):
+    if np.any(values.imag != 0.0):
         raise ValueError(NOT_REAL)
-    return values, vectors
+    return values.real, vectors.real
 
 
 def real_eigvals(a):
     """Eigenvalues. ValueError where they are complex."""
     values = np.linalg.eigvals(a)
-    if np.iscomplexobj(values):
+    if np.any(values.imag != 0.0):
         raise ValueError(NOT_REAL)
-    return values
+    return values.real
 
 
 def real_roots(p):

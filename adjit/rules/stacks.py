@@ -8,7 +8,8 @@ In: the arguments of the NumPy function; None, texts and truth values are static
 import numpy as np
 
 from adjit.rules.axes import product
-from adjit.rules.of_real_numbers import real_eig, real_eigvals
+from adjit.rules.complex_matrices import complex_eig_of_real, complex_eigvals_of_real
+from adjit.rules.of_real_numbers import SPECTRA_ARE_COMPLEX, real_eig, real_eigvals
 from adjit.rules.registry import builtin
 
 general, decomposition = builtin.general, builtin.decomposition
@@ -118,25 +119,37 @@ def as_floats(a):
     return a if a.dtype.kind == "f" else a.astype(np.float64)
 
 
+def of_spectra(a):
+    """The type of numbers of its eigenvalues."""
+    if not SPECTRA_ARE_COMPLEX:
+        return a.dtype
+    return np.complex64 if a.dtype == np.float32 else np.complex128
+
+
+eig_of_one = complex_eig_of_real if SPECTRA_ARE_COMPLEX else real_eig
+eigvals_of_one = complex_eigvals_of_real if SPECTRA_ARE_COMPLEX else real_eigvals
+
+
 @decomposition(np.linalg.eigvals)
 def eigvals(a):
     if a.ndim == 2:
-        return real_eigvals(as_floats(a))
+        return eigvals_of_one(as_floats(a))
     matrices = as_stack(as_floats(a))
-    out = np.empty(matrices.shape[:2], matrices.dtype)
+    out = np.empty(matrices.shape[:2], of_spectra(matrices))
     for k in range(matrices.shape[0]):
-        out[k] = real_eigvals(matrices[k])
+        out[k] = eigvals_of_one(matrices[k])
     return out.reshape(a.shape[:-1])
 
 
 @decomposition(np.linalg.eig)
 def eig(a):
     if a.ndim == 2:
-        return real_eig(as_floats(a))
+        return eig_of_one(as_floats(a))
     matrices = as_stack(as_floats(a))
-    values, vectors = np.empty(matrices.shape[:2], matrices.dtype), np.empty(matrices.shape, matrices.dtype)
+    kind = of_spectra(matrices)
+    values, vectors = np.empty(matrices.shape[:2], kind), np.empty(matrices.shape, kind)
     for k in range(matrices.shape[0]):
-        values[k], vectors[k] = real_eig(matrices[k])
+        values[k], vectors[k] = eig_of_one(matrices[k])
     return values.reshape(a.shape[:-1]), vectors.reshape(a.shape)
 
 

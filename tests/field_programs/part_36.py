@@ -169,7 +169,7 @@ def line_losses(P, Q, r):
 # demography: Leslie matrix, growth rate, stable ages, and elasticities by the reproductive values
 @prog("demography", lambda: (np.array([0.0, 1.1, 0.8, 0.2]), np.array([0.5, 0.7, 0.4])), (0, 1))
 def stable_population(fertility, survival):
-    L = np.diag(survival, -1)
+    L = np.diag(survival, -1).astype(complex)
     L[0] += fertility
     values, vectors = np.linalg.eig(L)
     lead = np.argmax(values.real)
@@ -179,7 +179,7 @@ def stable_population(fertility, survival):
     w, left = np.linalg.eig(L.T)
     v = left[:, np.argmax(w.real)].real
     v = v / v[0]
-    elasticity = np.outer(v, ages) * L / (growth * (v @ ages))
+    elasticity = np.outer(v, ages) * L.real / (growth * (v @ ages))
     expectancy = 1 + np.cumprod(survival).sum()
     return np.log(growth) + elasticity[0].sum() + 0.1 * expectancy + np.average(np.arange(4), weights=ages)
 

@@ -10,6 +10,7 @@ import pytest
 
 import adjit
 from adjit.errors import AdjitError
+from adjit.rules.of_real_numbers import SPECTRA_ARE_COMPLEX
 from tests.programs.complex_matrices import MATRICES
 from tests.programs.complex_numbers import COMPLEX, PHASES, array_argument, size_of_a_multiple
 from tests.programs.harness import check
@@ -122,3 +123,21 @@ def test_what_complex_numbers_do_not_have(function: Any, message: str) -> None:
     with pytest.raises(AdjitError) as fault:
         adjit.grad(function, target="python")(0.5)
     assert fault.value.message.splitlines()[0] == message
+
+
+def of_a_real_matrix(a: Any) -> Any:
+    values, vectors = np.linalg.eig(a)
+    lead = np.argmax(values.real)
+    stack = np.linalg.eigvals(np.stack((a, 2.0 * a.T)))
+    along = np.abs(vectors[:, lead]) ** 2 @ np.array([1.0, 2.0, 3.0])
+    return np.abs(values) @ np.array([1.0, -0.5, 0.3]) + values[lead].real * along + np.sum(np.abs(stack + 1j))
+
+
+# real ones, and a pair of complex ones
+MATRICES_OF_REALS = [np.diag([3.0, 1.0, -2.0]) + 0.1, np.array([[0.2, 1.5, 0.1], [-1.0, 0.3, 0.2], [0.3, -0.2, 1.7]])]
+
+
+@pytest.mark.skipif(not SPECTRA_ARE_COMPLEX, reason="eigenvalues are real or an error before NumPy 2.5")
+@pytest.mark.parametrize("a", MATRICES_OF_REALS, ids=["real", "complex"])
+def test_spectra_of_real_matrices(a: Any) -> None:
+    check(of_a_real_matrix, lambda: (a.copy(),), second=False)

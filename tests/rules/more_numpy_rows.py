@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.polynomial import Polynomial, polynomial, polyutils
 
 from adjit.rules import constants
+from adjit.rules.complex_matrices import spectrum_of_real
 from adjit.rules.of_real_numbers import complex_roots, real_roots
 from tests.rules.rows import Row, array, real, row, vector
 
@@ -41,13 +42,19 @@ def real_spectra(rng: np.random.Generator) -> Any:
     return np.diag([1.0, 2.5]) + rng.uniform(-0.3, 0.3, (2, 1, 2, 2))
 
 
+def near_diagonal(rng: np.random.Generator) -> Any:
+    return real_spectra(rng)[0, 0]
+
+
 def of_stacks(a: Any) -> Any:
     values, vectors = np.linalg.eig(a)
-    return values * vectors[..., 0] ** 2 * np.linalg.eigvals(a)
+    # complex numbers from NumPy 2.5 on
+    return np.real(values * vectors[..., 0] ** 2 * np.linalg.eigvals(a))
 
 
 SERIES: list[Row] = [
     row(real_roots, lambda p: np.roots(p) ** 2, apart, tags="double"),
+    row(spectrum_of_real, lambda a: spectrum_of_real(a)[0] * spectrum_of_real(a)[2], near_diagonal, tags="double"),
     row(complex_roots, lambda p, q: complex_roots(p, q)[1], vector(4), vector(4), tags="double"),
     row(polynomial.polyroots, lambda p: polynomial.polyroots(p[::-1]), apart, tags="double"),
     row(np.poly, lambda x: np.poly(x) * polynomial.polyfromroots(x), vector(3)),

@@ -115,14 +115,16 @@ class Holes:
         if depth <= 0 or self.chance(0.25):
             return self.leaf()
         one, two = lambda: self.number(depth - 1), lambda: self.leaf()
+        # what NumPy computes in half precision of truth values
+        real = lambda: f"1.0 * {one()}"
         options: list[Callable[[], str]] = [
             lambda: f"{one()} * {two()}",
             lambda: f"({one()} {d.choice('+-')} {two()})",
             lambda: f"{self.constant()} * ({one()} - {two()})",
-            lambda: f"{d.choice(('np.sin', 'math.cos', 'np.tanh', 'math.atan', 'np.arctan'))}({one()})",
+            lambda: f"{d.choice(('np.sin', 'math.cos', 'np.tanh', 'math.atan', 'np.arctan'))}({real()})",
             lambda: f"math.exp(-({one()}) ** 2)",
             lambda: f"np.sqrt(1.0 + ({one()}) ** 2)",
-            lambda: f"np.log(2.0 + np.tanh({one()}))",
+            lambda: f"np.log(2.0 + np.tanh({real()}))",
             lambda: f"{one()} / (1.5 + {two()} ** 2)",
             lambda: f"({one()} if {self.condition(0)} else {two()})",
             self.of_truth,
@@ -131,7 +133,7 @@ class Holes:
             lambda: f"({one()}) ** {d.choice(('2', '3', '2.0'))}",
             lambda: f"float({self.integer()}) * {two()}",
             lambda: f"({one()} + {self.integer()})",
-            lambda: f"np.{d.choice(('hypot', 'arctan2', 'logaddexp'))}({one()}, {two()})",
+            lambda: f"np.{d.choice(('hypot', 'arctan2', 'logaddexp'))}({real()}, {two()})",
             self.reduction, self.reduction, self.reduction,
         ]  # fmt: skip
         if self.helpers:
