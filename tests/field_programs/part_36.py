@@ -63,7 +63,14 @@ class Club:
 @prog("sports rating", lambda: (0.3, 0.25, np.array([0.4, 0.1, -0.2, -0.3])), (0, 1, 2))
 def season_log_loss(k_factor, home, start):
     table = {name: Club(rating) for name, rating in zip("abcd", start)}
-    season = [("a", "b", 2, 1), ("c", "d", 0, 0), ("b", "c", 3, 0), ("d", "a", 1, 2), ("a", "c", 1, 1), ("b", "d", 2, 2)]
+    season = [
+        ("a", "b", 2, 1),
+        ("c", "d", 0, 0),
+        ("b", "c", 3, 0),
+        ("d", "a", 1, 2),
+        ("a", "c", 1, 1),
+        ("b", "d", 2, 2),
+    ]
     loss = 0.0
     for first, second, goals, against in season:
         one, other = table[first], table[second]
@@ -245,9 +252,7 @@ def length_of_traverse(stations, a, f=1 / 298.257223563):
             mid = cos_sigma - 2 * np.sin(U1) * np.sin(U2) / cos2
             C = f / 16 * cos2 * (4 + f * (4 - 3 * cos2))
             before = lam
-            lam = L + (1 - C) * f * sin_alpha * (
-                sigma + C * sin_sigma * (mid + C * cos_sigma * (2 * mid**2 - 1))
-            )
+            lam = L + (1 - C) * f * sin_alpha * (sigma + C * sin_sigma * (mid + C * cos_sigma * (2 * mid**2 - 1)))
             if abs(lam - before) < 1e-13:
                 break
         u2 = cos2 * (a**2 - b**2) / b**2
