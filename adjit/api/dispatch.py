@@ -300,6 +300,10 @@ class Specialising:
         made = self.derivative
         if made.kind not in ("grad", "value_and_grad") or made.wrt is None:
             raise Unsupported(f"{shown(made)} with arrays to store into", instead="Use grad or value_and_grad.")
+        if made.intermediates:
+            raise Unsupported(
+                f"{shown(made)} with intermediates and arrays to store into", instead="Leave one of the two out."
+            )
         if out is inspect.Parameter.empty:
             raise WrongCall(
                 f"{shown(made)}.into is called without `out`", instead="Give out=, which is built like the gradient."
