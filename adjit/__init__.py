@@ -23,6 +23,7 @@ from adjit.api.functions import (
     vmap,
 )
 from adjit.api.implicit import fixed_point, implicit
+from adjit.api.rounding import rounding_error
 from adjit.errors import (
     AdjitError,
     Aliased,
@@ -55,6 +56,6 @@ __all__ = [
     "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "Race", "SourceUnavailable",
     "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt", "cache_info", "check_grads",
     "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad", "hessian", "hvp", "implicit",
-    "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "precompile", "rules", "stop_gradient",
-    "value_and_grad", "vjp", "vmap", "workspace_bytes",
+    "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "precompile", "rounding_error", "rules",
+    "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
 ]  # fmt: skip

@@ -33,6 +33,7 @@ from adjit.transform.derive.intermediates import shifted
 from adjit.transform.derive.jacobian import Changed, by_columns, by_rows, by_whole_rows
 from adjit.transform.derive.mapped import element_type, mapped
 from adjit.transform.derive.mirror import Sweeps
+from adjit.transform.derive.rounding import rounded
 from adjit.transform.derive.several import several_seeds, several_tangents
 from adjit.transform.ir.types import part_type, tuple_parts, typed_const, unliteral
 from adjit.transform.machine.threads import threaded
@@ -59,8 +60,7 @@ class _Asked(NamedTuple):
     @property
     def wrt(self) -> list[ir.Tree]:
         """The arguments to differentiate with respect to."""
-        assert self.derivative.wrt is not None
-        return [self.function.params[position] for position in self.derivative.wrt]
+        return [self.function.params[position] for position in self.derivative.wrt or ()]
 
     @property
     def adjoints(self) -> ir.Tree:
@@ -109,7 +109,7 @@ def derived(derivative: Derivative, arg_types: tuple[types.Type, ...], compiler:
 
 def values_in(derivative: Derivative, result: ir.Tree) -> list[int]:
     """The positions of what the user's function computes among the results; the others are derivatives."""
-    if derivative.kind in ("value_and_grad", "jvp"):
+    if derivative.kind in ("value_and_grad", "jvp", "rounding"):
         result = result[0]
     elif derivative.kind == "grad":
         result = result[1] if derivative.has_aux else None
@@ -180,6 +180,18 @@ def _gradient(asked: _Asked) -> ir.Function:
             )
         made = checked(into(made, asked.wrt, _trees(asked.names, asked.given), asked.names, offset), "into")
     return dataclasses.replace(made, result=result)
+
+
+def _rounding(asked: _Asked) -> ir.Function:
+    """The value, and for each statement the bound of what its rounding changes of it."""
+    _check_scalar(asked.derivative, asked.function, asked.function.result, "rounding error")
+    function, bounds = rounded(asked.function)
+    asked = asked._replace(function=function, shifts=(bounds,))
+    value = function.result
+    one = typed_const(1, function.body.yields[value].type)
+    seeds = [one if k == value else None for k in range(len(function.body.yields))]
+    made = asked.joint(seeds, (), True)
+    return dataclasses.replace(made, result=(value, len(made.body.yields) - 1))
 
 
 def _imaginary(asked: _Asked, tree: ir.Tree) -> int:
@@ -529,6 +541,7 @@ _KINDS: dict[str, tuple[Callable[[_Asked], ir.Function], str, str]] = {
     "jacfwd": (_by_columns, "jacobian", "Jacobian, by columns,"),
     "jacrev": (_by_rows, "jacobian", "Jacobian, by rows,"),
     "jacobian": (_jacobian, "jacobian", "Jacobian"),
+    "rounding": (_rounding, "rounding_error", "Value and bounds of the rounding error"),
     "sparsity": (_sparsity, "index_sets", "Index sets of the Jacobian"),
     "compressed_columns": (_compressed_columns, "entries", "Entries of the Jacobian, by columns,"),
     "compressed_rows": (_compressed_rows, "entries", "Entries of the Jacobian, by rows,"),
@@ -571,7 +584,7 @@ def _shown(type_: types.Type) -> str:
     return f"of type {to_text(type_)}"
 
 
-def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree) -> None:
+def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree, asked: str = "gradient") -> None:
     type_ = function.body.yields[tree].type if isinstance(tree, int) else types.none
     instead = "Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True."
     if isinstance(tree, ir.Pair):
@@ -588,9 +601,9 @@ def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree) 
     else:
         what = f"a value of type {type_}"
     raise errors.NotScalar(
-        f"the gradient of {shown(derivative.function)}, which returns {what}",
+        f"the {asked} of {shown(derivative.function)}, which returns {what}",
         _place(function.origin),
-        "A gradient is that of one float.",
+        f"A {asked} is that of one float.",
         instead,
     )
 

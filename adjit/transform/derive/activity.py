@@ -72,7 +72,11 @@ class Activity:
         return isinstance(op, ir.Call) and is_constant(op.callee)
 
     def is_active(self, operand: ir.Operand) -> bool:
-        return self.is_varied(operand) and self._key(operand) in self._useful
+        return self.is_varied(operand) and self.is_useful(operand)
+
+    def is_useful(self, operand: ir.Operand) -> bool:
+        """Whether it goes into an output, in a way that has a derivative."""
+        return self._carries(operand) and self._key(operand) in self._useful
 
     def is_varied(self, operand: ir.Operand) -> bool:
         return self._carries(operand) and self._key(operand) in self.varied

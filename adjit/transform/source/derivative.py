@@ -50,6 +50,7 @@ class Derivative:
             (arguments and a table of unions to the sets of columns that results depend on, and which arguments these
             sets do), 'compressed_columns' and 'compressed_rows' (arguments and which columns or rows travel together
             to entries of a Jacobian), 'vmap' (arguments with one axis more to results with one axis more),
+            'rounding' (arguments to value and, for each statement, a bound of what its rounding changes of that),
             'split_forward' (arguments to value, what is saved, and what of it the reverse sweep changes; None where
             that cannot be handed on) or 'split_reverse' (those two and seed to adjoints; `given`: the types of the
             arguments)
