@@ -273,7 +273,7 @@ def _split(asked: _Asked) -> ir.Function:
         return sweep
     _, changed, seed = sweep.params
     aliases = halves[0].analysis(Aliases)
-    if aliases.may_be_views(ir.leaves(changed)):
+    if aliases.may_be_views(ir.leaves(changed), has_names=True):
         raise errors.Unsupported(
             f"several seeds for the pullback of {function.name}, which changes an array under several names",
             _place(function.origin),
@@ -485,7 +485,8 @@ def _by_rows(asked: _Asked) -> ir.Function:
     _check_real(asked)
     function, wrt, single, build = asked.function, asked.wrt, asked.derivative.single, asked.compiler.derivative
     halves = _halves(asked)
-    made = None if halves is None else by_rows(function, wrt, single, halves, build)
+    is_of_host = asked.derivative.strategy.machine == "cpu"
+    made = None if halves is None else by_rows(function, wrt, single, halves, build, is_of_host)
     if made is None:
         _check_repeatable(function)
         made = by_whole_rows(function, wrt, single, asked.seeded("out_bar", _seed_tree(function)), build)

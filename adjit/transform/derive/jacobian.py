@@ -71,9 +71,11 @@ def by_rows(
     single: bool,
     halves: tuple[ir.Function, ir.Function],
     build: BuildDerivative,
+    is_of_host: bool,
 ) -> ir.Function | None:
-    """The function that returns the Jacobian, from the halves of `split`; None if one reverse sweep spoils the next."""
-    return together(lambda is_wide: _Rows(function, wrt, single, build, is_wide).of_halves(halves))
+    """The function that returns the Jacobian, from the halves of `split`; None if one reverse sweep spoils the next.
+    `is_of_host`: it can be asked whether two arrays are the same."""
+    return together(lambda is_wide: _Rows(function, wrt, single, build, is_wide).of_halves(halves, is_of_host))
 
 
 def by_whole_rows(
@@ -400,12 +402,12 @@ class _Columns(Matrices):
 class ByRows(Matrices):
     """What is found a row at a time, from a sweep of the reverse mode each."""
 
-    def of_halves(self, halves: tuple[ir.Function, ir.Function]) -> ir.Function | None:
+    def of_halves(self, halves: tuple[ir.Function, ir.Function], is_of_host: bool = True) -> ir.Function | None:
         """The function, from the halves of `split`; None if one reverse sweep spoils the next."""
         forward, reverse = map(without_comments, halves)
         aliases = forward.analysis(Aliases)
         changed = Changed(ir.leaves(reverse.params[1]), aliases)
-        if aliases.may_be_views(changed.arrays):
+        if aliases.may_be_views(changed.arrays, is_of_host):
             # copies would have to share memory as these do
             return None
         self.builder.ops.extend(forward.body.ops)
