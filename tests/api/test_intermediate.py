@@ -166,6 +166,8 @@ def test_refusals():
         adjit.jvp(clipped, (X,), (X,), **PYTHON)
     with pytest.raises(WrongCall, match="no intermediate 'phas'\n(.|\n)*It has 'phase'"):
         adjit.grad(damped, intermediates="phas", **PYTHON)(0.7, 3.0)
+    with pytest.raises(WrongCall, match="no intermediate 'phase'\n"):
+        adjit.grad(adjit.grad(damped), intermediates="phase", **PYTHON)(0.7, 3.0)
     with pytest.raises(WrongCall, match="twice"):
         adjit.grad(damped, intermediates=("phase", "phase"))
     with pytest.raises(WrongCall, match="has_aux"):

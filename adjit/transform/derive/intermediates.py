@@ -62,7 +62,8 @@ def check_places(function: ir.Function, names: Sequence[str]) -> None:
 
 
 def shifted(function: ir.Function, names: Sequence[str]) -> Shifted:
-    """The function with shifts at places, which it has; Unsupported for an array that is in a loop."""
+    """The function with shifts at places; Unsupported for an array that is in a loop."""
+    check_places(function, names)
     found: dict[str, list[ir.Call]] = {name: [] for name in names}
     for op in function.body.inside:
         if isinstance(op, ir.Call) and isinstance(op.callee, ir.Place) and op.callee.name in found:
