@@ -15,6 +15,7 @@ from adjit.api.functions import (
     jacfwd,
     jacobian,
     jacrev,
+    jet,
     jvp,
     stop_gradient,
     value_and_grad,
@@ -22,6 +23,7 @@ from adjit.api.functions import (
     vmap,
 )
 from adjit.api.implicit import fixed_point, implicit
+from adjit.api.rounding import rounding_error
 from adjit.errors import (
     AdjitError,
     Aliased,
@@ -39,7 +41,7 @@ from adjit.errors import (
     WrongWrt,
 )
 from adjit.runtime.backend.pool import clear_workspaces, workspace_bytes
-from adjit.transform.source.marks import checkpoint
+from adjit.transform.source.marks import checkpoint, intermediate
 
 
 def __getattr__(name: str) -> object:
@@ -53,7 +55,7 @@ def __getattr__(name: str) -> object:
 __all__ = [
     "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "Race", "SourceUnavailable",
     "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt", "cache_info", "check_grads",
-    "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad", "hessian", "hvp", "implicit", "jacfwd",
-    "jacobian", "jacrev", "jvp", "precompile", "rules", "stop_gradient", "value_and_grad", "vjp", "vmap",
-    "workspace_bytes",
+    "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad", "hessian", "hvp", "implicit",
+    "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "precompile", "rounding_error", "rules",
+    "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
 ]  # fmt: skip

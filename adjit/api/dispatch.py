@@ -122,6 +122,13 @@ class Specialising:
                 return found
 
         emitted: Emitted = self._asked(arguments, written)
+        of_ours = [name for name, value in emitted.globals.items() if hasattr(value, "adjit_rules")]
+        if of_ours and not tuned:
+            raise Unsupported(
+                f"a saved source of {shown(self.derivative)}",
+                why=f"It calls {of_ours[0]}, which adjit.implicit or adjit.fixed_point has made, and so needs adjit.",
+                instead="Save it with tuned=True, as a module that needs adjit, or keep `.source(...)` as a text.",
+            )
         if self._for(arguments).has_extents:
             raise Unsupported(
                 f"a saved source of {shown(self.derivative)}",
@@ -135,7 +142,9 @@ class Specialising:
             raise Unsupported(
                 f"a saved source of {shown(self.derivative)}",
                 why=f"It calls what another module cannot have: {missing[0]}.",
-                instead="Define that at the top of a module that can be imported.",
+                instead=f"Bind it to that name in the solver's module:  {of_ours[0]} = adjit.implicit(...)"
+                if of_ours
+                else "Define that at the top of a module that can be imported.",
             )
         Path(path).write_text(module_text(emitted, self.options.decorator(tuned), tuned), encoding="utf-8")
 
@@ -300,6 +309,10 @@ class Specialising:
         made = self.derivative
         if made.kind not in ("grad", "value_and_grad") or made.wrt is None:
             raise Unsupported(f"{shown(made)} with arrays to store into", instead="Use grad or value_and_grad.")
+        if made.intermediates:
+            raise Unsupported(
+                f"{shown(made)} with intermediates and arrays to store into", instead="Leave one of the two out."
+            )
         if out is inspect.Parameter.empty:
             raise WrongCall(
                 f"{shown(made)}.into is called without `out`", instead="Give out=, which is built like the gradient."

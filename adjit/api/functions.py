@@ -47,22 +47,40 @@ from adjit.api.in_kernels import check_kind
 from adjit.api.on_device import pull_on_device, push_on_device
 from adjit.api.options import Options, make_options
 from adjit.api.sparse import sparse_derivative
-from adjit.api.structures import Layouts, Patterns, laid_out, like, patterns_in, taken
-from adjit.api.trees import Template, conform, described, leaves, map_leaves, parts_of, snapshot, template, zero
+from adjit.api.structures import Layouts, Patterns, has_tables, laid_out, like, patterns_in, taken
+from adjit.api.trees import (
+    Template,
+    conform,
+    described,
+    leaves,
+    map_leaves,
+    parts_of,
+    several_like,
+    several_of,
+    snapshot,
+    template,
+    zero,
+)
 from adjit.errors import Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.rules.library_functions import as_python
 from adjit.runtime.library import held
 from adjit.runtime.library import stop_gradient as stop_gradient
 from adjit.transform.source import derivative as derivatives
-from adjit.transform.source.derivative import Derivative, Wrt, of_structures, shown, specification
-from adjit.transform.source.marks import DERIVING, Checkpointed, checkpoint
+from adjit.transform.source.derivative import WIDEST, Derivative, Wrt, of_structures, shown, specification
+from adjit.transform.source.marks import DERIVING, Checkpointed, checkpoint, intermediate
 
 if TYPE_CHECKING:
     from adjit.api.explain import Explanation
 
 
 def grad(
-    function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, holomorphic: bool = False, **options: Any
+    function: Any = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    intermediates: str | Sequence[str] = (),
+    **options: Any,
 ) -> Any:
     """The gradient of a function whose result is one real number, with respect to the parameters that `wrt` names.
 
@@ -70,27 +88,44 @@ def grad(
     function returns (value, aux) and the result is (gradient, aux). Also a decorator: `@grad`, `@grad(wrt="x")`.
     `wrt` may name parts of arguments, too: "params.layers[0].w". With `holomorphic`, the complex derivative df/dz of a
     function with a complex result, with respect to complex arguments, on which it may not depend by abs(), conj() and
-    the like: that is not looked at.
+    the like: that is not looked at. With `intermediates`, names that the function gives to values inside it by
+    `adjit.intermediate(x, name)`, the result is (gradient, adjoints), of which there is one a name, a bare one for a
+    single name.
     Raises NotScalar, WrongWrt and whatever stands in the way of differentiating the function, at the first call.
     """
-    return _derived(function, "grad", wrt, options, has_aux, holomorphic)
+    return _derived(function, "grad", wrt, options, has_aux, holomorphic, intermediates)
 
 
 def value_and_grad(
-    function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, holomorphic: bool = False, **options: Any
+    function: Any = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    intermediates: str | Sequence[str] = (),
+    **options: Any,
 ) -> Any:
-    """Like `grad`, and the value with it: (value, gradient), or ((value, aux), gradient)."""
-    return _derived(function, "value_and_grad", wrt, options, has_aux, holomorphic)
+    """Like `grad`, and the value with it: (value, gradient), or ((value, aux), gradient), where with `intermediates`
+    their adjoints stand for aux."""
+    return _derived(function, "value_and_grad", wrt, options, has_aux, holomorphic, intermediates)
 
 
-def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **options: Any) -> tuple[Any, Any]:
+def jvp(
+    function: Any, primals: Sequence[Any], tangents: Sequence[Any], *, several: bool = False, **options: Any
+) -> tuple[Any, Any]:
     """The value at `primals` and its change along `tangents`, one an argument, shaped as the arguments.
 
     The tangent of an integer or boolean is ignored; that of a complex argument, which is held fixed, has to be zero.
+
+    several: each tangent has one more axis, the first, along which there are several, and so has the tangent of the
+             result: `jvp(f, (x,), (np.eye(x.size),), several=True)`. Up to eight of them go through the function
+             together, as the columns of `jacfwd` do.
+
     Raises TypeMismatch if a tangent is unlike its argument.
     """
-    spec, chosen = specification(as_python(function)), make_options(options)
+    spec, chosen = specification(as_python(function)), make_options(options, ("several",))
     check_kind("jvp", chosen.target)
+    _check_several(several, chosen)
     arguments = bind(spec, primals)
     if chosen.target == "cuda":
         instead = "Give one an argument that is given, shaped as that."
@@ -106,21 +141,45 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **option
     instead = "Give one an argument that is given, shaped as that."
     tangents = parts_of(tangents, len(primals), f"the tangents of {shown(spec)} are", instead)
     names, shapes = list(derivatives.parameters(spec).parameters), [template(a) for a in arguments]
+    count = 0
+    if several:
+        count, wide = several_of(tuple(tangents), tuple(shapes[: len(tangents)]), f"the tangents of {shown(spec)}")
+        shapes[: len(tangents)] = wide
     dots = [conform(t, s, f"the tangent of argument {n!r}") for t, s, n in zip(tangents, shapes, names, strict=False)]
     dots += [zero(s) for s in shapes[len(dots) :]]
-    return push(spec, chosen, arguments, dots, range(len(primals)))
+    return push(spec, chosen, arguments, dots, range(len(primals)), count)
 
 
 def push(
-    spec: Any, options: Options, arguments: Sequence[Any], tangents: Sequence[Any], positions: Sequence[int]
+    spec: Any,
+    options: Options,
+    arguments: Sequence[Any],
+    tangents: Sequence[Any],
+    positions: Sequence[int],
+    several: int = 0,
 ) -> tuple[Any, Any]:
-    """`jvp` with every argument given and every tangent in order, those at `positions` alone not zero."""
+    """`jvp` with every argument given and every tangent in order, those at `positions` alone not zero. `several`: how
+    many there are of each, 0 for one without an axis for it."""
     active = tuple(p for p in active_positions(arguments) if p in positions)
     if not active:
         value = value_of(spec, options)(*arguments)
-        return value, zero(template(value))
-    value, tangent = derive(Derivative(function=spec, kind="jvp", wrt=active), options)(*arguments, *tangents)
+        return value, zero(several_like(template(value), several) if several else template(value))
+    made = Derivative(function=spec, kind="jvp", wrt=active)
+    made = _of_several(made, several) if several else made
+    value, tangent = derive(made, options)(*arguments, *tangents)
     return value, tangent
+
+
+def _of_several(derivative: Derivative, count: int) -> Derivative:
+    """The same for so many tangents, or seeds, at once, as many of which travel together as a power of two is."""
+    return dataclasses.replace(derivative, several=True, width=min(WIDEST, 1 << (count - 1).bit_length()))
+
+
+def _check_several(several: Any, options: Options) -> None:
+    if not isinstance(several, bool):
+        raise WrongCall(f"several={several!r}", instead="Write several=True or several=False.")
+    if several and options.target == "cuda":
+        raise Unsupported("several tangents at once on a GPU", instead="Call jvp for each, or use adjit.jacfwd.")
 
 
 def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Any]:
@@ -128,7 +187,8 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Any]:
 
     The pullback returns a tuple with an entry an argument, None where none flows (integers, complex numbers). It may
     be called many times, and the arguments may be changed in between. The seed is shaped as the value; a tuple where
-    that is one.
+    that is one. `pullback(seeds, several=True)` takes several at once, along one more axis, the first, and gives
+    adjoints that have it, too: up to eight of them go back through the function together.
     """
     function = as_python(function)
     whole = bound(function)
@@ -210,18 +270,34 @@ class Pullback:
     patterns: Patterns = field(default_factory=dict)
     kinds: tuple[Any, ...] = ()
 
-    def __call__(self, *seeds: Any) -> tuple[Any, ...]:
+    def __call__(self, *seeds: Any, several: bool = False) -> tuple[Any, ...]:
         if len(seeds) != 1:
             raise WrongCall(
                 f"the pullback of {shown(self._spec)} takes one seed, not {len(seeds)}",
                 instead="Give one that is shaped as the value: a tuple where that is one.",
             )
-        seed = conform(seeds[0], self.result, "the seed")
-        bars = () if self._sweep is None else self._sweep(*self._saved, *snapshot(self._consumed), seed)
+        wanted, sweep = self.result, self._sweep
+        if several:
+            wanted, sweep = self._several(seeds[0])
+        seed = conform(seeds[0], wanted, "the seed")
+        bars = () if sweep is None else sweep(*self._saved, *snapshot(self._consumed), seed)
         layouts = dict(enumerate(self.layouts))
         found = {k: as_given(bar, self.kinds[k]) for k, bar in zip(self._active, bars, strict=True)}
         of = {k: like(layouts.get(k), bar, self.patterns.get(k, {})) for k, bar in found.items()}
         return tuple(of.get(position) for position in self._positions)
+
+    def _several(self, seeds: Any) -> tuple[Template, Any]:
+        """What several seeds look like, and the sweep for them."""
+        if self.patterns or any(map(has_tables, self.layouts)):
+            raise Unsupported(
+                f"several seeds for the pullback of {shown(self._spec)}, of lists of numbers or sparse matrices",
+                why="Their adjoints would be lists of arrays.",
+                instead="Pass arrays, or call the pullback once a seed.",
+            )
+        count, wanted = several_of(seeds, self.result, "the seeds")
+        if self._sweep is None:
+            return wanted, None
+        return wanted, derive(_of_several(self._sweep.derivative, count), self._sweep.options)
 
     def __repr__(self) -> str:
         return f"<pullback of {shown(self._spec)} with respect to {self._active}>"
@@ -250,6 +326,27 @@ def hvp(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
     return _derived(function, "hvp", wrt, options)
 
 
+def jet(function: Any, order: int, wrt: Wrt = 0, **options: Any) -> Any:
+    """The Taylor coefficients of a function along a vector: `jet(f, 2)(*args, v)` is (f(x), f'(x) v, v f''(x) v / 2),
+    those of f(x + t v) as a polynomial in t; v is as the argument, or a tuple of those if `wrt` is one.
+
+    By forward mode alone, each order as the tangents of the one before in the same direction, so that its price doubles
+    with each. Raises WrongCall for an order that is not a positive integer.
+    """
+    chosen = make_options(options, ("order", "wrt"))
+    if chosen.target in ("cuda", "cuda-device"):
+        raise Unsupported("jet for a GPU", instead='Use target="cpu", or nest adjit.jvp.')
+    if has_paths(wrt):
+        raise Unsupported(
+            f"wrt={wrt!r}, a part of an argument, in a jet", instead="Pass that part as an argument of its own."
+        )
+    function = as_python(function)
+    whole = bound(function)
+    inner, positions = (function, wrt) if whole is None else (whole.function, whole.positions(wrt))
+    made = derive(derivatives.made("jet", inner, positions, order=order, **chosen.for_derivatives()), chosen)
+    return made if whole is None else BoundDerived(made, whole, 1)
+
+
 def jacfwd(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
     """The Jacobian, of shape result.shape + argument.shape, eight columns a forward sweep.
 
@@ -260,7 +357,7 @@ def jacfwd(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
 
 
 def jacrev(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
-    """The Jacobian, as `jacfwd`'s, a row a reverse sweep after one forward sweep.
+    """The Jacobian, as `jacfwd`'s, eight rows a reverse sweep after one forward sweep.
 
     For functions with fewer results than arguments.
     """
@@ -325,11 +422,22 @@ rules.constant(stop_gradient, held)
 
 # what they make inside a function that is differentiated is a derivative as well
 DERIVING.update(
-    {made: made.__name__ for made in (grad, value_and_grad, jvp, vjp, hvp, jacfwd, jacrev, jacobian, hessian, vmap)}
+    {
+        made: made.__name__
+        for made in (grad, value_and_grad, jvp, vjp, hvp, jet, jacfwd, jacrev, jacobian, hessian, vmap)
+    }
 )
 
 register("jacobian", Choosing)
 register("hvp", AlongVectors)
+register("jet", AlongVectors)
+
+
+@overload(intermediate)
+def _compiled_intermediate(x, name="", adjoint=None):  # type: ignore[no-untyped-def]
+    if isinstance(x, types.Array):
+        return lambda x, name="", adjoint=None: x.copy()
+    return lambda x, name="", adjoint=None: x
 
 
 @overload(checkpoint)
@@ -371,20 +479,29 @@ def _matrix(function: Any, kind: str, wrt: Wrt, sparse: bool, sparsity: Any, opt
 
 
 def _derived(
-    function: Any, kind: str, wrt: Wrt, options: dict[str, Any], has_aux: bool = False, holomorphic: bool = False
+    function: Any,
+    kind: str,
+    wrt: Wrt,
+    options: dict[str, Any],
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    intermediates: str | Sequence[str] = (),
 ) -> Any:
     """The derived function, or a decorator that makes it."""
-    own = ("wrt", "has_aux", "holomorphic") if kind in ("grad", "value_and_grad") else ("wrt",)
+    own = ("wrt", "has_aux", "holomorphic", "intermediates") if kind in ("grad", "value_and_grad") else ("wrt",)
     chosen = make_options(options, own)
     for name, given in (("has_aux", has_aux), ("holomorphic", holomorphic)):
         if not isinstance(given, bool):
             raise WrongCall(f"{name}={given!r}", instead=f"Write {name}=True or {name}=False.")
     if function is None:
-        further = {"has_aux": has_aux, "holomorphic": holomorphic}
+        further: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "intermediates": intermediates}
         return functools.partial(_derived, kind=kind, wrt=wrt, options=options, **further)
     function = as_python(function)
     whole = bound(function)
     settings = {**chosen.for_derivatives(), "holomorphic": holomorphic} if holomorphic else chosen.for_derivatives()
+    if intermediates:
+        settings |= _places(intermediates, has_aux or holomorphic, chosen)
+        has_aux = True  # their adjoints are where the second result of the function would be
     if has_paths(wrt):
         if chosen.target in ("cuda", "cuda-device"):
             raise Unsupported(
@@ -398,6 +515,24 @@ def _derived(
         inner = derivatives.made(kind, whole.function, whole.positions(wrt), has_aux, **settings)
         return BoundDerived(derive(inner, chosen), whole, kind == "hvp")
     return derive(derivatives.made(kind, function, wrt, has_aux, **settings), chosen)
+
+
+def _places(names: str | Sequence[str], has_others: bool, options: Options) -> dict[str, Any]:
+    """What a Derivative says of the places whose adjoints are asked for."""
+    asked = (names,) if isinstance(names, str) else names
+    if not isinstance(asked, tuple | list) or not all(isinstance(one, str) for one in asked):
+        raise WrongCall(f"intermediates={names!r}", instead="Give a name, or a tuple of names.")
+    if len(set(asked)) < len(asked):
+        raise WrongCall(f"intermediates={names!r} has a name twice", instead="Name each one once.")
+    if has_others:
+        raise WrongCall(
+            "intermediates with has_aux or holomorphic",
+            why="Their adjoints are returned in the place of aux, and are real.",
+            instead="Ask for them in a gradient of its own.",
+        )
+    if options.target in ("cuda", "cuda-device"):
+        raise Unsupported("intermediates on a GPU", instead='Ask for them with target="cpu".')
+    return {"intermediates": tuple(asked), "bare": isinstance(names, str)}
 
 
 def value_of(spec: Any, options: Options) -> Any:

@@ -157,6 +157,11 @@ def taken(layout: Layout | None, given: Any, what: str, argument: Sequence[Any])
     return tuple(leaves)
 
 
+def has_tables(layout: Layout | None) -> bool:
+    """Whether there are lists in it that stand for one array, or for several."""
+    return layout is not None and (layout.kind in ("table", "records") or any(map(has_tables, layout.parts)))
+
+
 def _skeleton(layout: Layout) -> Any:
     if layout.kind in ("number", "array", "static"):
         return None

@@ -124,6 +124,38 @@ def _array_on_device(given: Any, wanted: Leaf, what: str) -> Any:
     return memory.copy(arrays.taken(given))
 
 
+def several_of(given: Any, wanted: Template, what: str) -> tuple[int, Template]:
+    """How many seeds or tangents are given at once, along a first axis, and what they all look like; TypeMismatch where
+    that is not to be told."""
+    parts = zip(_parts(given, wanted), leaves(wanted), strict=False)
+    counts = {part.shape[0] if np.ndim(part) else None for part, leaf in parts if leaf.is_active}
+    count = counts.pop() if len(counts) == 1 else None
+    if not isinstance(count, int) or count == 0:
+        raise TypeMismatch(
+            f"{what} have no first axis of one length",
+            why="With several=True, each has one more axis than what it belongs to: one element for each of them.",
+            instead="Stack them: np.stack([first, second]); of numbers np.array([1.0, 0.0]).",
+        )
+    return count, several_like(wanted, count)
+
+
+def _parts(given: Any, wanted: Template) -> list[Any]:
+    """What is given for each leaf; None where it is not built like them."""
+    if not isinstance(wanted, tuple):
+        return [given]
+    own = given if isinstance(given, tuple | list) and len(given) == len(wanted) else [None] * len(wanted)
+    return [part for g, w in zip(own, wanted, strict=True) for part in _parts(g, w)]
+
+
+def several_like(wanted: Template, count: int) -> Template:
+    """What so many at once look like, along a first axis; what carries no derivative is there once."""
+
+    def wide(leaf: Leaf) -> Leaf:
+        return replace(leaf, is_array=True, shape=(count, *leaf.shape), order="C") if leaf.is_active else leaf
+
+    return map_leaves(wide, wanted)
+
+
 def parts_of(given: Any, count: int, what: str, instead: str) -> Sequence[Any]:
     """The parts of a tuple or list of so many; TypeMismatch, in which `what` says what is one, for anything else."""
     if not isinstance(given, tuple | list) or len(given) != count:

@@ -7,6 +7,7 @@ def my_solver(A, b, A_dot, b_dot, *, x):
     return my_solver(A, b_dot - A_dot @ x)
 """
 
+from adjit.rules.library_functions import differences
 from adjit.rules.registry import adjoint, constant, decomposition, effect, linear, partials, tangent
 
-__all__ = ["adjoint", "constant", "decomposition", "effect", "linear", "partials", "tangent"]
+__all__ = ["adjoint", "constant", "decomposition", "differences", "effect", "linear", "partials", "tangent"]

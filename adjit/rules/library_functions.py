@@ -1,26 +1,34 @@
-"""Functions of libraries, as Python functions that call them: so that `grad(np.tanh)` has a text to read.
+"""Functions without a text: those of libraries, and those that users know the differences of alone.
 
-In: a ufunc, a builtin, a function of NumPy's or SciPy's. Out: a function of what it is called with by position.
+In: a ufunc, a builtin, a function of NumPy's or SciPy's. Out: a Python function that calls it with what it is called
+with by position, so that `grad(np.tanh)` has a text to read.
 
     np.tanh      def tanh(x):
                      return np.tanh(x)
+
+In: a function that compiled code can call. Out: rules for it, by central differences, in which it is called itself.
+
+    y_dot = (black_box(x + h) - black_box(x - h)) / (2 h) x_dot
 """
 
 from __future__ import annotations
 
 import cmath
+import contextlib
 import functools
 import importlib
 import inspect
 import linecache
 import math
 import sys
+from collections.abc import Callable, Hashable
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from adjit.rules.registry import ALL_GIVEN, lookup
+from adjit.errors import WrongCall
+from adjit.rules.registry import ALL_GIVEN, lookup, user
 
 _LIBRARIES = ("numpy", "scipy", "math", "cmath", "builtins", "_operator", "operator")
 _KINDS = (np.ufunc, np.vectorize, BuiltinFunctionType, type(np.sum))
@@ -113,3 +121,124 @@ def _spoken(callee: Any, name: str) -> tuple[str, dict[str, Any]]:
                 return home.replace("numpy", "np", 1) + f".{name}", {"np": np}
             return f"{home}.{name}", {root: importlib.import_module(root)}
     return f"{name}_", {f"{name}_": callee}
+
+
+# --------------------------------------------------------------------------------------------------------- differences
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def differences(function: _Function, step: float | None = None) -> _Function:
+    """Makes central differences the derivative of a function, and returns it: of one that compiled code can call, such
+    as an `@njit` function with object mode in it or with a call of a library of C, whose source is not there or has no
+    derivative.
+
+    Its arguments are floats, arrays of floats, and others, which are held fixed; its result is a float or an array of
+    floats. Forward and backward, a derivative calls it twice for each float in its arguments. A second derivative is
+    that of the differences, again by differences.
+
+    step: relative to the size of a number, or to 1 where that is smaller; by default the cube root of the precision of
+          its type, 6e-6 for float64. There the sum of what is cut off, which goes as the square of the step, and of
+          rounding, which goes as its inverse, is about least (Nocedal and Wright, Numerical Optimization, 2nd edition,
+          section 8.1), and some ten digits are right. For a function that is less exact than its type, give the cube
+          root of its relative error.
+
+    Raises WrongCall for a function of which Python does not know the parameters.
+    """
+    if step is not None and (isinstance(step, bool) or not isinstance(step, int | float) or not 0.0 < step < 1.0):
+        raise WrongCall(f"step={step!r}", instead="Give a number between 0 and 1, relative to the size of arguments.")
+    names = _names_of(function)
+    own = {key: _unlike(key, names) for key in ("function", "along", "against", "step", "y", "y_bar")}
+    dots = [_unlike(f"{name}_dot", names) for name in names]
+    calls = [f"lambda {name}: {own['function']}({', '.join(names)}), {name}" for name in names]
+    along = [f"{own['along']}({call}, {dot}, {own['y']}, {own['step']})" for call, dot in zip(calls, dots, strict=True)]
+    against = [f"{own['against']}({call}, {own['y']}, {own['y_bar']}, {own['step']})" for call in calls]
+    text = (
+        f"def tangent({', '.join((*names, *dots))}, *, {own['y']}):\n    return {' + '.join(along)}\n"
+        f"def adjoint({', '.join(names)}, *, {own['y']}, {own['y_bar']}):\n    return {', '.join(against)}\n"
+    )
+    scope: dict[str, Any] = {own["function"]: function, own["along"]: _along, own["against"]: _against}
+    made = _defined(text, f"<adjit differences of {_named(function)} {id(function):x}>", scope | {own["step"]: step})
+    user.tangent(function)(made["tangent"])
+    user.adjoint(function)(made["adjoint"])
+    return function
+
+
+def _names_of(function: Any) -> list[str]:
+    """The names of its parameters."""
+    given: Any = {}
+    plain: Any = getattr(function, "py_func", function)
+    if callable(plain) and isinstance(function, Hashable):
+        # a builtin may have none that are known
+        with contextlib.suppress(TypeError, ValueError):
+            given = inspect.signature(plain).parameters
+    kinds = {p.kind for p in given.values()}
+    if not given or not kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
+        raise WrongCall(
+            f"differences of {_named(function)}, of which Python does not know the parameters, one by one",
+            instead="Call it in an @njit function that has them, and give that.",
+        )
+    return list(given)
+
+
+def _named(function: Any) -> str:
+    return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
+def _unlike(name: str, names: list[str]) -> str:
+    while name in names:
+        name += "_"
+    return name
+
+
+def _defined(text: str, filename: str, scope: dict[str, Any]) -> dict[str, Any]:
+    """What a text defines, which can be read again."""
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    scope["__name__"] = __name__
+    exec(compile(text, filename, "exec", dont_inherit=True), scope)
+    return scope
+
+
+def _along(g: Any, x: Any, x_dot: Any, y: Any, step: Any) -> Any:
+    """What an argument adds to the tangent of the result."""
+    if isinstance(y, tuple):
+        raise NotImplementedError("differences of a function with several results: write one for each")
+    if x.dtype.kind != "f":
+        return 0.0 * y
+    if np.ndim(x) == 0:
+        h = _step_at(x, step)
+        return (g(x + h) - g(x - h)) * (x_dot / (2.0 * h))
+    total = 0.0 * y
+    for i in range(x.size):
+        above, below = x.copy().reshape(-1), x.copy().reshape(-1)
+        h = _step_at(above[i], step)
+        above[i] += h
+        below[i] -= h
+        slope = (g(above.reshape(x.shape)) - g(below.reshape(x.shape))) / (2.0 * h)
+        total = total + slope * x_dot.reshape(-1)[i]
+    return total
+
+
+def _against(g: Any, x: Any, y: Any, y_bar: Any, step: Any) -> Any:
+    """The adjoint of an argument."""
+    if isinstance(y, tuple):
+        raise NotImplementedError("differences of a function with several results: write one for each")
+    if x.dtype.kind != "f":
+        return 0
+    if np.ndim(x) == 0:
+        h = _step_at(x, step)
+        return np.sum(y_bar * (g(x + h) - g(x - h))) / (2.0 * h)
+    bar = np.empty(x.size, x.dtype)
+    for i in range(x.size):
+        above, below = x.copy().reshape(-1), x.copy().reshape(-1)
+        h = _step_at(above[i], step)
+        above[i] += h
+        below[i] -= h
+        bar[i] = np.sum(y_bar * (g(above.reshape(x.shape)) - g(below.reshape(x.shape)))) / (2.0 * h)
+    return bar.reshape(x.shape)
+
+
+def _step_at(x: Any, step: Any) -> Any:
+    """The step for a number: a constant in any derivative, as a floor is."""
+    size = 2.0 ** np.floor(np.log2(max(abs(x), 1.0)))
+    return (np.finfo(x.dtype).eps ** (1.0 / 3.0) if step is None else step) * size

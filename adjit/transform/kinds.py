@@ -5,7 +5,7 @@ In: a `Derivative`, numba types, and the compiler, which makes the primal. Out: 
     grad    reverse from the seed 1, both sweeps in one       jvp    forward, the tangents beside the arguments
     vjp     reverse from the seed that is the last argument   jacobian    by columns or by rows
     split   reverse, cut between the sweeps                   hvp    forward through a gradient
-    vmap    a loop over calls
+    vmap    a loop over calls                                 jet    forward, again and again
     sparsity    index sets through the program                compressed    the entries of a sparse Jacobian
 """
 
@@ -24,17 +24,23 @@ from adjit import errors
 from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.analysis import effects
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.derive import Compiler, forward, reverse, with_places
 from adjit.transform.derive.compressed import Plan, compressed_columns, compressed_rows, compressed_whole_rows
+from adjit.transform.derive.forward import taylor
 from adjit.transform.derive.index_sets import index_sets
-from adjit.transform.derive.jacobian import by_columns, by_rows, by_whole_rows
+from adjit.transform.derive.intermediates import shifted
+from adjit.transform.derive.jacobian import Changed, by_columns, by_rows, by_whole_rows
 from adjit.transform.derive.mapped import element_type, mapped
 from adjit.transform.derive.mirror import Sweeps
+from adjit.transform.derive.rounding import rounded
+from adjit.transform.derive.several import several_seeds, several_tangents
 from adjit.transform.ir.types import part_type, tuple_parts, typed_const, unliteral
 from adjit.transform.machine.threads import threaded
 from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.released import without_places
 from adjit.transform.rewrite.simplify import simplify
-from adjit.transform.source.derivative import Derivative, Enclosed, parameters, root, shown, signature
+from adjit.transform.source.derivative import ALONG_A_VECTOR, Derivative, Enclosed, parameters, root, shown, signature
 from adjit.transform.source.reading import read_source
 from adjit.transform.sweeps import both_sweeps, into, split, sweeps_apart
 
@@ -49,12 +55,12 @@ class _Asked(NamedTuple):
     compiler: Compiler
     names: Sequence[str]
     given: Sequence[types.Type]
+    shifts: Sequence[ir.Var] = ()  # what is differentiated with respect to after `wrt`
 
     @property
     def wrt(self) -> list[ir.Tree]:
         """The arguments to differentiate with respect to."""
-        assert self.derivative.wrt is not None
-        return [self.function.params[position] for position in self.derivative.wrt]
+        return [self.function.params[position] for position in self.derivative.wrt or ()]
 
     @property
     def adjoints(self) -> ir.Tree:
@@ -64,13 +70,14 @@ class _Asked(NamedTuple):
 
     def reverse(self, seeds: Sequence[ir.Operand | None]) -> Sweeps:
         """Both sweeps, from the adjoint of each yield."""
-        active = [leaf for leaf in ir.leaves(tuple(self.wrt)) if ir.is_float(leaf.type)]
+        active = [*(leaf for leaf in ir.leaves(tuple(self.wrt)) if ir.is_float(leaf.type)), *self.shifts]
         function = with_places(self.function) if self.derivative.strategy.uses("places") else self.function
         return reverse(function, active, seeds, self.compiler)
 
     def joint(self, seeds: Sequence[ir.Operand | None], extra: Sequence[ir.Var], with_value: bool) -> ir.Function:
         derivative = self.derivative
-        return both_sweeps(self.reverse(seeds), extra, with_value, derivative.memory_limit, derivative.strategy)
+        sweeps = self.reverse(seeds)
+        return without_places(both_sweeps(sweeps, extra, with_value, derivative.memory_limit, derivative.strategy))
 
     def seeded(self, name: str, tree: ir.Tree) -> ir.Function:
         """Both sweeps in one, from a seed that is the last parameter."""
@@ -102,7 +109,7 @@ def derived(derivative: Derivative, arg_types: tuple[types.Type, ...], compiler:
 
 def values_in(derivative: Derivative, result: ir.Tree) -> list[int]:
     """The positions of what the user's function computes among the results; the others are derivatives."""
-    if derivative.kind in ("value_and_grad", "jvp"):
+    if derivative.kind in ("value_and_grad", "jvp", "rounding"):
         result = result[0]
     elif derivative.kind == "grad":
         result = result[1] if derivative.has_aux else None
@@ -125,7 +132,10 @@ def _without_marks(function: ir.Function) -> ir.Function:
 def _gradient(asked: _Asked) -> ir.Function:
     derivative, function = asked.derivative, asked.function
     value_tree, aux_tree = function.result, None
-    if derivative.has_aux:
+    if derivative.intermediates:
+        places = shifted(function, derivative.intermediates)
+        asked = asked._replace(function=places.function, shifts=places.shifts)
+    elif derivative.has_aux:
         if not isinstance(function.result, tuple) or len(function.result) != 2:
             raise errors.NotScalar(
                 f"{function.name} does not return a pair",
@@ -142,14 +152,22 @@ def _gradient(asked: _Asked) -> ir.Function:
     seeds = [one if k == seeded else None for k in range(len(function.body.yields))]
     # what is checked is what the function does, and not only what its gradient needs
     is_checked = derivative.boundscheck or derivative.nancheck
-    with_value = derivative.kind == "value_and_grad" or derivative.has_aux or is_checked
+    has_aux = derivative.has_aux and not derivative.intermediates
+    with_value = derivative.kind == "value_and_grad" or has_aux or is_checked
     made = asked.joint(seeds, (), with_value)
     offset = len(function.body.yields) if with_value else 0
     grads = _moved(asked.adjoints, offset)
     grads = _turned(grads) if derivative.holomorphic else grads
     result = grads[0] if derivative.single else grads
+    value = function.result
+    if derivative.intermediates:
+        made = checked(places.without(made), "places")
+        count = len(made.body.yields)
+        adjoints = tuple(range(count - len(places.shifts), count))
+        aux_tree = adjoints[0] if derivative.bare else adjoints
+        value = (value, aux_tree)
     if derivative.kind == "value_and_grad":
-        result = (function.result, result)
+        result = (value, result)
     elif derivative.has_aux:
         result = (result, aux_tree)
     if derivative.into:
@@ -162,6 +180,18 @@ def _gradient(asked: _Asked) -> ir.Function:
             )
         made = checked(into(made, asked.wrt, _trees(asked.names, asked.given), asked.names, offset), "into")
     return dataclasses.replace(made, result=result)
+
+
+def _rounding(asked: _Asked) -> ir.Function:
+    """The value, and for each statement the bound of what its rounding changes of it."""
+    _check_scalar(asked.derivative, asked.function, asked.function.result, "rounding error")
+    function, bounds = rounded(asked.function)
+    asked = asked._replace(function=function, shifts=(bounds,))
+    value = function.result
+    one = typed_const(1, function.body.yields[value].type)
+    seeds = [one if k == value else None for k in range(len(function.body.yields))]
+    made = asked.joint(seeds, (), True)
+    return dataclasses.replace(made, result=(value, len(made.body.yields) - 1))
 
 
 def _imaginary(asked: _Asked, tree: ir.Tree) -> int:
@@ -201,7 +231,25 @@ def _vjp(asked: _Asked) -> ir.Function:
             "",
             "Give a tuple where the result is one.",
         )
-    return asked.seeded(name, tree)
+    if not asked.derivative.several:
+        return asked.seeded(name, tree)
+    seed = _seed_tree(asked.function)
+    return _for_seeds(asked, asked.seeded(name, seed), seed, Changed())
+
+
+def _for_seeds(asked: _Asked, sweep: ir.Function, seed: ir.Tree, changed: Changed) -> ir.Function:
+    """A sweep for several seeds at once, the last parameter."""
+    seeds = ir.map_tree(_with_axis, seed)
+    made = several_seeds(sweep, seed, seeds, changed, asked.derivative.width, asked.compiler.derivative)
+    return _simplified(checked(made, "several"))
+
+
+def _with_axis(leaf: ir.Var) -> ir.Var:
+    """A variable for several of such."""
+    if not ir.is_float(leaf.type):
+        return leaf
+    kind, rank = (leaf.type.dtype, leaf.type.ndim) if isinstance(leaf.type, types.Array) else (leaf.type, 0)
+    return ir.Var(leaf.name, types.Array(kind, rank + 1, "C"))
 
 
 def _split(asked: _Asked) -> ir.Function:
@@ -220,7 +268,19 @@ def _split(asked: _Asked) -> ir.Function:
         return dataclasses.replace(in_threads(function), result=(function.result, None, None))
     if halves is None:
         raise errors.InternalError(f"the sweeps of {function.name} cannot be split")
-    return dataclasses.replace(halves[1], result=asked.adjoints)
+    sweep = dataclasses.replace(halves[1], result=asked.adjoints)
+    if not derivative.several:
+        return sweep
+    _, changed, seed = sweep.params
+    aliases = halves[0].analysis(Aliases)
+    if aliases.may_be_views(ir.leaves(changed), has_names=True):
+        raise errors.Unsupported(
+            f"several seeds for the pullback of {function.name}, which changes an array under several names",
+            _place(function.origin),
+            "Each seed needs that array as the forward sweep has left it.",
+            "Call the pullback once a seed, or work on a copy of the array: x = x.copy().",
+        )
+    return _for_seeds(asked, sweep, seed, Changed(ir.leaves(changed), aliases))
 
 
 def _halves(
@@ -231,7 +291,7 @@ def _halves(
     tree = _seed_tree(function)
     leaves = ir.leaves(tree)
     sweeps = asked.reverse(_seeds(function, tree))
-    joint = sweeps_apart(sweeps, leaves, derivative.memory_limit, derivative.strategy)
+    joint = without_places(sweeps_apart(sweeps, leaves, derivative.memory_limit, derivative.strategy))
     joint = dataclasses.replace(
         joint, names=(*function.names, "out_bar"), params=(*function.params, tree), result=function.result
     )
@@ -282,8 +342,24 @@ def _jvp(asked: _Asked) -> ir.Function:
 
 
 def _hvp(asked: _Asked) -> ir.Function:
-    """The tangent of a gradient alone, along a vector: the tangent of the argument in `wrt`, or a tuple of those."""
-    derivative, function = asked.derivative, asked.function
+    """The tangent of a gradient alone, along a vector."""
+    made = _pushed(asked, *_vectors(asked))
+    values = len(asked.function.body.yields)
+    body = dataclasses.replace(made.body, yields=made.body.yields[values:])
+    return _simplified(dataclasses.replace(made, body=body, result=_moved(made.result[1], -values)))
+
+
+def _jet(asked: _Asked) -> ir.Function:
+    """The Taylor coefficients along a vector: the tangent of the argument in `wrt`, or a tuple of those."""
+    along, trees = _vectors(asked)
+    dots = _dots(asked, along)
+    made = taylor(asked.function, dots, trees, asked.names, asked.derivative.order, asked.compiler.derivative)
+    return _simplified(checked(made, "taylor"))
+
+
+def _vectors(asked: _Asked) -> tuple[dict[int, ir.Tree], Sequence[ir.Tree]]:
+    """The tangent of each argument in `wrt`, from a vector that is the last parameter, and that as a parameter."""
+    derivative = asked.derivative
     assert derivative.wrt is not None
     (vector,) = asked.given
     parts = (vector,) if derivative.single else tuple_parts(vector) if isinstance(vector, types.BaseTuple) else ()
@@ -292,15 +368,22 @@ def _hvp(asked: _Asked) -> ir.Function:
             f"the vector of {shown(derivative)} is of type {to_text(vector)}, not a tuple of {len(derivative.wrt)}",
             instead="Give one vector an argument in wrt, shaped as that.",
         )
-    trees = _trees([f"{function.names[p]}_dot" for p in derivative.wrt], parts)
-    made = _pushed(asked, dict(zip(derivative.wrt, trees, strict=True)), trees if derivative.single else [trees])
-    values = len(function.body.yields)
-    body = dataclasses.replace(made.body, yields=made.body.yields[values:])
-    return _simplified(dataclasses.replace(made, body=body, result=_moved(made.result[1], -values)))
+    trees = _trees([f"{asked.function.names[p]}_dot" for p in derivative.wrt], parts)
+    return dict(zip(derivative.wrt, trees, strict=True)), trees if derivative.single else [trees]
 
 
 def _pushed(asked: _Asked, tangents: Mapping[int, ir.Tree], trees: Sequence[ir.Tree]) -> ir.Function:
     """Forward mode with tangents of the arguments at these positions; `trees`: of the parameters for them."""
+    dots, build = _dots(asked, tangents), asked.compiler.derivative
+    if not asked.derivative.several:
+        return checked(forward(asked.function, dots, trees, asked.names, build), "forward")
+    _check_drawless(asked, "several tangents at once")
+    made = several_tangents(asked.function, dots, trees, asked.names, asked.derivative.width, build)
+    return checked(made, "several")
+
+
+def _dots(asked: _Asked, tangents: Mapping[int, ir.Tree]) -> list[ir.Var | None]:
+    """The tangent of each leaf of the arguments, None where one is held fixed; TypeMismatch where it is not like it."""
     derivative, function = asked.derivative, asked.function
     dots: list[ir.Var | None] = []
     for position, own in enumerate(function.params):
@@ -311,23 +394,24 @@ def _pushed(asked: _Asked, tangents: Mapping[int, ir.Tree], trees: Sequence[ir.T
             raise _unlike(derivative, function.names[position])
         for leaf, p in zip(leaves, own_leaves, strict=True):
             is_active = leaf is not None and ir.is_float(p.type)
-            if is_active and not _is_like(leaf.type, p.type):
+            if is_active and not _is_like(leaf.type, p.type, derivative.several):
                 raise _unlike(derivative, function.names[position], leaf.type, p.type)
             dots.append(leaf if is_active else None)
-    return checked(forward(function, dots, trees, asked.names, asked.compiler.derivative), "forward")
+    return dots
 
 
-def _is_like(tangent: types.Type, own: types.Type) -> bool:
-    """Whether a tangent has the type for an argument; the layout of an array is its own."""
-    if isinstance(tangent, types.Array) and isinstance(own, types.Array):
-        return bool(tangent.dtype == own.dtype and tangent.ndim == own.ndim)
-    return bool(tangent == own)
+def _is_like(tangent: types.Type, own: types.Type, several: bool) -> bool:
+    """Whether a tangent has the type for an argument; the layout of an array is its own. `several`: or several have."""
+    if isinstance(tangent, types.Array):
+        kind, rank = (own.dtype, own.ndim) if isinstance(own, types.Array) else (own, 0)
+        return bool(tangent.dtype == kind and tangent.ndim == rank + several and tangent.ndim > 0)
+    return not several and bool(tangent == own)
 
 
 def _unlike(
     derivative: Derivative, name: str, tangent: types.Type | None = None, own: types.Type | None = None
 ) -> errors.TypeMismatch:
-    which = "the vector along" if derivative.kind == "hvp" else "the tangent of argument"
+    which = "the vector along" if derivative.kind in ALONG_A_VECTOR else "the tangent of argument"
     why = "" if tangent is None or own is None else f"It is of type {to_text(tangent)}, the argument {to_text(own)}."
     return errors.TypeMismatch(
         f"{which} {name!r} of {shown(derivative)} is not like its argument",
@@ -401,7 +485,8 @@ def _by_rows(asked: _Asked) -> ir.Function:
     _check_real(asked)
     function, wrt, single, build = asked.function, asked.wrt, asked.derivative.single, asked.compiler.derivative
     halves = _halves(asked)
-    made = None if halves is None else by_rows(function, wrt, single, halves, build)
+    is_of_host = asked.derivative.strategy.machine == "cpu"
+    made = None if halves is None else by_rows(function, wrt, single, halves, build, is_of_host)
     if made is None:
         _check_repeatable(function)
         made = by_whole_rows(function, wrt, single, asked.seeded("out_bar", _seed_tree(function)), build)
@@ -433,13 +518,13 @@ def _compressed_rows(asked: _Asked) -> ir.Function:
     return _simplified(checked(made, "compressed"))
 
 
-def _check_drawless(asked: _Asked) -> None:
-    """Refuses what draws random numbers: the pattern is found, and the entries are made, by runs of their own."""
+def _check_drawless(asked: _Asked, what: str = "a sparse Jacobian") -> None:
+    """Refuses what draws random numbers, of what takes runs of its own: for a pattern, for entries, for tangents."""
     calls = [op for op in ir.walk(asked.function.body) if isinstance(op, ir.Call) and not effects.is_check(op)]
     drawn = next((call for call in calls if call.effect and call.outs), None)
     if drawn is not None:
         raise errors.Unsupported(
-            f"a sparse Jacobian of {shown(asked.derivative.function)}, which draws random numbers",
+            f"{what} of {shown(asked.derivative.function)}, which draws random numbers",
             ir.place_of(drawn.origin),
             "The function runs several times for it, and each run would draw others.",
             "Pass the numbers drawn as an argument.",
@@ -453,9 +538,11 @@ _KINDS: dict[str, tuple[Callable[[_Asked], ir.Function], str, str]] = {
     "vjp": (_vjp, "vjp", "Adjoint"),
     "jvp": (_jvp, "jvp", "Value and tangent"),
     "hvp": (_hvp, "hvp", "Change along a vector"),
+    "jet": (_jet, "jet", "Taylor coefficients along a vector"),
     "jacfwd": (_by_columns, "jacobian", "Jacobian, by columns,"),
     "jacrev": (_by_rows, "jacobian", "Jacobian, by rows,"),
     "jacobian": (_jacobian, "jacobian", "Jacobian"),
+    "rounding": (_rounding, "rounding_error", "Value and bounds of the rounding error"),
     "sparsity": (_sparsity, "index_sets", "Index sets of the Jacobian"),
     "compressed_columns": (_compressed_columns, "entries", "Entries of the Jacobian, by columns,"),
     "compressed_rows": (_compressed_rows, "entries", "Entries of the Jacobian, by rows,"),
@@ -498,7 +585,7 @@ def _shown(type_: types.Type) -> str:
     return f"of type {to_text(type_)}"
 
 
-def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree) -> None:
+def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree, asked: str = "gradient") -> None:
     type_ = function.body.yields[tree].type if isinstance(tree, int) else types.none
     instead = "Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True."
     if isinstance(tree, ir.Pair):
@@ -515,9 +602,9 @@ def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree) 
     else:
         what = f"a value of type {type_}"
     raise errors.NotScalar(
-        f"the gradient of {shown(derivative.function)}, which returns {what}",
+        f"the {asked} of {shown(derivative.function)}, which returns {what}",
         _place(function.origin),
-        "A gradient is that of one float.",
+        f"A {asked} is that of one float.",
         instead,
     )
 

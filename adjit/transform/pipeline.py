@@ -19,14 +19,14 @@ from numba import types
 from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import shape
-from adjit.transform.derive import Compiler
+from adjit.transform.derive import Compiler, check_places
 from adjit.transform.elaborate import KernelLaunch, apart, elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.kinds import IN_HALVES, derived, values_in
 from adjit.transform.machine import guarded, tune
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import Record, recording
-from adjit.transform.rewrite.released import released
+from adjit.transform.rewrite.released import released, unasked
 from adjit.transform.source.derivative import Derivative, at_level
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import transposed_tangent
@@ -133,7 +133,8 @@ def _built(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
 
 def _primal_of(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     limited = derivative.memory_limit is not None
-    return primal(derivative.function, arg_types, derivative.stretches, derivative.strategy, limited)
+    asked = derivative.intermediates
+    return primal(derivative.function, arg_types, derivative.stretches, derivative.strategy, limited, asked)
 
 
 def primal(
@@ -142,8 +143,10 @@ def primal(
     stretches: bool = False,
     strategy: Strategy = CHEAPEST,
     run_again: bool = False,
+    asked: Sequence[str] = (),
 ) -> ir.Function:
-    """The typed IR of the function to derive. `run_again`: the trips of its loops are, wherever that can be."""
+    """The typed IR of the function to derive. `run_again`: the trips of its loops are, wherever that can be. `asked`:
+    the names of places in it that are asked for."""
 
     def inner(derivative: Derivative | KernelLaunch, given: tuple[types.Type, ...]) -> ir.Function:
         if isinstance(derivative, KernelLaunch):
@@ -155,7 +158,9 @@ def primal(
 
     if isinstance(function, Derivative):
         return without_comments(inner(function, arg_types))
-    elaborated = checked(elaborate(function, arg_types, inner), "elaborated")
+    elaborated = elaborate(function, arg_types, inner)
+    check_places(elaborated, asked)
+    elaborated = checked(unasked(elaborated, asked), "elaborated")
     launches = any(isinstance(op, ir.Call) and op.callee is apart for op in elaborated.body.inside)
     if launches:
         from adjit.transform.kernels import launched_apart

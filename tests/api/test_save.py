@@ -211,3 +211,71 @@ def test_random_programs(seed, tmp_path):
         is_single = any(getattr(a, "dtype", None) == np.float32 for a in (other, *arguments))
         atol = 1e-6 * np.max(np.abs(other), initial=0.0) if is_single else 1e-12
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=atol)
+
+
+IMPLICIT = """
+import numba
+import numpy as np
+
+import adjit
+
+
+def residual(x, a):
+    return x**3 + a * x - 1.0
+
+
+def newton(a):
+    x = 1.0
+    for _ in range(50):
+        x = x - residual(x, a) / (3.0 * x * x + a)
+    return x
+
+
+def step(x, a):
+    return np.cos(a * x)
+
+
+newton_solution = adjit.implicit(newton, residual)
+cosine = adjit.fixed_point(step)
+
+
+@numba.njit
+def black_box(x):
+    return np.floor(x) + x * x
+
+
+adjit.rules.partials(black_box, lambda x, *, y: 2.0 * x)
+
+
+def energy(a):
+    return newton_solution(a) ** 2
+
+
+def at_rest(a):
+    return cosine(0.5, a) ** 2
+
+
+def boxed(x):
+    return black_box(3.0 * x)
+"""
+
+
+def test_what_needs_adjit_is_refused_or_said(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "with_solvers.py").write_text(IMPLICIT, encoding="utf-8")
+    import with_solvers
+
+    for function, name in ((with_solvers.energy, "newton_solution"), (with_solvers.at_rest, "step_repeated_solution")):
+        with pytest.raises(Unsupported, match=f"It calls {name}, which adjit.implicit or adjit.fixed_point has made"):
+            adjit.grad(function, target="python").save(tmp_path / "saved.py", 0.5)
+    assert not (tmp_path / "saved.py").exists()
+    with pytest.raises(Unsupported, match="Bind it to that name in the solver's module:  step_repeated_solution = "):
+        adjit.grad(with_solvers.at_rest).save(tmp_path / "saved.py", 0.5, tuned=True)
+    # importable under its name, it runs where adjit is
+    adjit.grad(with_solvers.energy).save(tmp_path / "tuned.py", 0.5, tuned=True)
+    text = (tmp_path / "tuned.py").read_text("utf-8")
+    assert "# It needs with_solvers, which imports adjit.\n" in text
+    gradient = runpy.run_path(str(tmp_path / "tuned.py"))["energy_grad"]
+    assert gradient(0.5) == pytest.approx(adjit.grad(with_solvers.energy, target="python")(0.5), rel=1e-14)
+    adjit.value_and_grad(with_solvers.boxed, target="python").save(tmp_path / "boxed.py", 0.7)
+    assert (tmp_path / "boxed.py").read_text("utf-8").startswith("# It needs with_solvers, which imports adjit.\n")

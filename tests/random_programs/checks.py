@@ -89,6 +89,7 @@ class How:
     twice: bool = False
     into: bool = False
     misfits: bool = False
+    several: bool = False
     others: bool = True
     strategy: str | None = None
 
@@ -104,6 +105,7 @@ class How:
             twice=draw.random() < 0.06,
             into=draw.random() < 0.06,
             misfits=draw.random() < 0.15,
+            several=draw.random() < 0.06,
             strategy=strategy,
         )
 
@@ -233,6 +235,8 @@ class _Case:
                 self.stays_inside()
             if self.how.twice:
                 self.pullback_twice()
+            if self.how.several:
+                self.several_at_once()
             if self.how.into or self.asked.get("way") == "into":
                 self.stored_into()
             if self.how.second and self.is_number:
@@ -442,6 +446,31 @@ class _Case:
         for k, bar in zip(self.wrt, self.bars, strict=True):
             self.same(first[k], bar, "the pullback, and the gradient", Outcome.WRONG_DERIVATIVE)
             self.same(second[k], first[k], "the second call of the pullback, and the first", Outcome.WRONG_DERIVATIVE)
+
+    def several_at_once(self) -> None:
+        """Three tangents, and three seeds, together and one by one."""
+        if not all(map(_is_plain, (*self.arguments, self.value))):
+            return
+        draw = np.random.default_rng(11)
+        names = ("parallel", "memory_limit")
+        options: dict[str, Any] = {k: v for k, v in self.asked.items() if k in names} | {"target": "python"}
+        seeds = [_random(self.value, draw) for _ in range(3)]
+        _, pullback = adjit.vjp(self.function, *self.fresh(), **options)
+        together = pullback(_stacked(seeds), several=True)
+        for k, seed in enumerate(seeds):
+            for found, bar in zip(together, pullback(seed), strict=True):
+                if bar is not None:
+                    self.same(_element(found, k), bar, "several seeds, and one", Outcome.WRONG_DERIVATIVE)
+        if "random" in self.program.text:
+            return
+        ways = [tuple(_random(a, draw) for a in self.arguments) for _ in range(3)]
+        given = self.fresh()
+        value, tangents = adjit.jvp(self.function, given, _stacked(ways), several=True, **options)
+        self.unchanged(given, "several tangents")
+        self.same_value(value, "several tangents")
+        for k, way in enumerate(ways):
+            _, tangent = adjit.jvp(self.function, self.fresh(), way, **options)
+            self.same(_element(tangents, k), tangent, "several tangents, and one", Outcome.WRONG_DERIVATIVE)
 
     def stored_into(self) -> None:
         if not self.is_number:
@@ -667,6 +696,28 @@ def _copied(tree: Any, known: dict[int, Any] | None = None) -> Any:
             known[id(tree)] = like(tree) if tree.dtype != object else tree.copy()
         return known[id(tree)]
     return copy.copy(tree)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is a number, an array of real numbers, or a tuple of those."""
+    if isinstance(value, tuple):
+        return type(value) is tuple and all(map(_is_plain, value))
+    return isinstance(value, bool | int | float | np.number | np.ndarray) and np.asarray(value).dtype.kind in "biuf"
+
+
+def _stacked(trees: Sequence[Any]) -> Any:
+    """Values along a first axis; what carries no derivative once."""
+    first = trees[0]
+    if isinstance(first, tuple):
+        return tuple(_stacked(parts) for parts in zip(*trees, strict=True))
+    return np.array(trees) if _is_float(first) else first
+
+
+def _element(tree: Any, k: int) -> Any:
+    """What belongs to one of them."""
+    if isinstance(tree, tuple):
+        return tuple(_element(part, k) for part in tree)
+    return tree[k] if isinstance(tree, np.ndarray) and tree.dtype.kind == "f" else tree
 
 
 def _random(like_: Any, draw: np.random.Generator) -> Any:

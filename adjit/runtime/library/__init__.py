@@ -13,6 +13,7 @@ from adjit.runtime.library.checks import (
     has_nan,
     inner_extent,
     is_inside,
+    is_same_array,
     item_extent,
     overlaps,
     same_extent,

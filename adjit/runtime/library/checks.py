@@ -107,6 +107,16 @@ def overlaps(left: Any, right: Any) -> bool:
 
 
 @njit
+def is_same_array(left: Any, right: Any) -> bool:
+    """Whether two arrays of one rank are the same; Aliased where they share memory and are not."""
+    if left.shape == right.shape and left.strides == right.strides and left.ctypes.data == right.ctypes.data:
+        return True
+    if overlaps(left, right):
+        raise Aliased("several seeds for an adjoint that changes views of one array")
+    return False
+
+
+@njit
 def check_separate(left: Any, right: Any) -> None:
     """Aliased if two arguments share memory of which one is written."""
     if overlaps(left, right):

@@ -14,6 +14,7 @@ them is written, but for those that the function says may overlap.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -110,6 +111,11 @@ class Aliases:
     def are_distinct(self, one: ir.Operand, other: ir.Operand) -> bool:
         """Whether the two are disjoint for certain, wherever both are in scope."""
         return not self.may_share(one, other) or self._differ(one, other, frozenset())
+
+    def may_be_views(self, arrays: Sequence[ir.Operand], has_names: bool) -> bool:
+        """Whether any two of these may share memory, of which, if an array `has_names`, those of one type are one."""
+        pairs = itertools.combinations(arrays, 2)
+        return any(not (has_names and a.type == b.type) and not self.are_distinct(a, b) for a, b in pairs)
 
     def _differ(self, one: ir.Operand, other: ir.Operand, assumed: frozenset[frozenset[ir.Operand]]) -> bool:
         one, other = self.base(one), self.base(other)

@@ -9,6 +9,7 @@ as if they were still there (reverse).
 from adjit.transform.derive.adjoints import Compiler
 from adjit.transform.derive.choices import with_places
 from adjit.transform.derive.forward import forward
+from adjit.transform.derive.intermediates import check_places
 from adjit.transform.derive.reverse import reverse
 
-__all__ = ["Compiler", "forward", "reverse", "with_places"]
+__all__ = ["Compiler", "check_places", "forward", "reverse", "with_places"]

@@ -62,17 +62,21 @@ class Activity:
 
     def __init__(self, function: ir.Function, inputs: Iterable[ir.Operand], outputs: Iterable[ir.Operand]):
         self.aliases = function.analysis(Aliases)
-        flows = [
-            names
-            for op in function.body.inside
-            if not (isinstance(op, ir.Call) and is_constant(op.callee))
-            for names in goes_into(op)
-        ]
+        flows = [names for op in function.body.inside if not self.is_constant(op) for names in goes_into(op)]
         self.varied = self._reached(inputs, [(of, [made]) for made, *of in flows])
         self._useful = self._reached(outputs, [([made], of) for made, *of in reversed(flows)])
 
+    @staticmethod
+    def is_constant(op: ir.Op) -> bool:
+        """Whether nothing that goes into an operation flows on."""
+        return isinstance(op, ir.Call) and is_constant(op.callee)
+
     def is_active(self, operand: ir.Operand) -> bool:
-        return self.is_varied(operand) and self._key(operand) in self._useful
+        return self.is_varied(operand) and self.is_useful(operand)
+
+    def is_useful(self, operand: ir.Operand) -> bool:
+        """Whether it goes into an output, in a way that has a derivative."""
+        return self._carries(operand) and self._key(operand) in self._useful
 
     def is_varied(self, operand: ir.Operand) -> bool:
         return self._carries(operand) and self._key(operand) in self.varied

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.derive.directions import SUFFIX, Directions, NotTogether, Tangent, extents, in_memory
+from adjit.transform.derive.directions import SUFFIX, NotTogether, Tangent, extents, in_memory
 from adjit.transform.derive.forward import Tangents
-from adjit.transform.derive.jacobian import ByRows, Matrices, Numbered, Shape
+from adjit.transform.derive.jacobian import ByRows, Changed, Matrices, Numbered, Shape
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.values import dtype
@@ -150,8 +150,7 @@ class _Compressed(Matrices):
 
 class _Columns(_Compressed):
     def made(self, width: int) -> ir.Function:
-        self.width = width
-        self.directions = Directions(None if width == 1 else width)
+        self.widen(width)
         self.place(self.shapes_of_results())
         self.loop("colour", ir.integer(0), self.plan.count, width, self.chunk)
         return self.function()
@@ -190,22 +189,19 @@ class _Columns(_Compressed):
 
 
 class _Rows(_Compressed, ByRows):
-    def made(self, shapes: Sequence[Shape], sweep: ir.Region, seed: ir.Tree, changed: Sequence[ir.Var]) -> ir.Function:
-        """`shapes`: of the yields. `sweep` has the adjoints as yields; `changed`: arrays that it writes into."""
+    def made(self, shapes: Sequence[Shape], sweep: ir.Region, seed: ir.Tree, changed: Changed) -> ir.Function:
+        """`shapes`: of the yields. `sweep` has the adjoints as yields; `changed`: what it writes into."""
+        self.widen(1)
         self.place(shapes)
         # where one value is two results, the seed of the last is read
         bars = dict(zip(ir.leaves(self.primal.result), ir.leaves(seed), strict=True))
 
         def one(colour: ir.Operand) -> None:
-            mapping: dict[ir.Var, ir.Operand] = {}
+            seeds: dict[ir.Var, Tangent] = {}
             for k in dict.fromkeys(k for k, _ in self.rows):
-                mapping[bars[k]] = self.seed(bars[k], [own for of, own in self.rows if of == k], colour)
-            for array in changed:
-                copied = mapping[array] = dataclasses.replace(array)
-                self.builder.emit(ir.Copy(source=array, out=copied))
-            cloned = ir.Cloner(mapping).region(dataclasses.replace(sweep, args=()))
-            self.builder.ops.extend(cloned.ops)
-            adjoints = zip(self.arguments, cloned.yields, strict=True)
+                seeds[bars[k]] = (self.seed(bars[k], [own for of, own in self.rows if of == k], colour),)
+            found = self.swept(sweep, seeds, changed)
+            adjoints = zip(self.arguments, (bar for (bar,) in found), strict=True)
             self.take(colour, 1, [(self.columns[var], self.loaded(bar, self.columns[var])) for var, bar in adjoints])
 
         self.loop("colour", ir.integer(0), self.plan.count, 1, one)

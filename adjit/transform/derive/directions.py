@@ -33,6 +33,8 @@ class NotTogether(Exception):
 class Directions:
     """A chunk of `width` directions; None for the one direction of ordinary forward mode, without an axis for it."""
 
+    suffix = SUFFIX
+
     def __init__(self, width: int | None = None):
         self.width = width
         count = 1 if width is None else width
@@ -57,7 +59,7 @@ class Directions:
 
     def new(self, out: ir.Var) -> tuple[ir.Var, ...]:
         """Variables for the tangent of `out`."""
-        name, type_ = out.name + SUFFIX, self.type_of(out.type)
+        name, type_ = out.name + self.suffix, self.type_of(out.type)
         item = out.type.dtype if isinstance(out.type, types.List) else out.type
         if self.width is None or isinstance(item, types.Array):
             return (ir.Var(name, type_),)

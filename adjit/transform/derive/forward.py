@@ -12,27 +12,26 @@ An active array has a shadow array with the same aliasing, all the way. Several 
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 from collections.abc import Sequence
-from typing import Any
 
 from numba import types
 
 from adjit.rules.registry import lookup
 from adjit.transform import ir
 from adjit.transform.derive.activity import Activity, is_constant
+from adjit.transform.derive.along import Along
 from adjit.transform.derive.branch_only import is_partly_undefined, is_sure, unless_zero
-from adjit.transform.derive.directions import SUFFIX, Directions, Tangent, extents, in_memory
-from adjit.transform.derive.rule_bodies import context, no_rule, partials_of, tangent_body
-from adjit.transform.derive.shadows import Beside
+from adjit.transform.derive.directions import Directions, Tangent
+from adjit.transform.derive.rule_bodies import no_rule, partials_of, tangent_body
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
-from adjit.transform.elaborate.values.arrays import shape_of, store
-from adjit.transform.elaborate.values.elementwise import converted, copied, stretched
-from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.elementwise import converted, copied
 from adjit.transform.elaborate.values.values import Value, is_array, is_number
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.rewrite.notes import Differentiated, note
+from adjit.transform.rewrite.simplify import simplify
 
 
 def forward(
@@ -58,34 +57,85 @@ def forward(
     )
 
 
-class Tangents(Beside):
+def taylor(
+    function: ir.Function,
+    dots: Sequence[ir.Var | None],
+    extra_params: Sequence[ir.Tree],
+    names: Sequence[str],
+    order: int,
+    build: BuildDerivative,
+) -> ir.Function:
+    """The function that returns the Taylor coefficients of its results along `dots`, up to this order.
+
+    Coefficient k is the k-th derivative over k!, which is the tangent of the one before in the same direction.
+    """
+    count = len(function.body.yields)
+    extra = tuple(ir.leaves(tuple(extra_params)))
+    made = dataclasses.replace(
+        function,
+        names=(*function.names, *names),
+        params=(*function.params, *extra_params),
+        body=dataclasses.replace(function.body, args=(*function.body.args, *extra)),
+    )
+    along = [*dots, *(None for _ in extra)]
+    for _ in range(order):
+        pushed = forward(made, along, (), (), build)
+        yields = (*made.body.yields, *pushed.body.yields[-count:])
+        # what was there already is made a second time, until it is seen to be the same
+        made = simplify(dataclasses.replace(made, body=dataclasses.replace(pushed.body, yields=yields)))
+    builder = ir.Builder()
+    builder.ops.extend(made.body.ops)
+    coefficients = [
+        y if k < 2 * count or not ir.is_float(y.type) else _divided(builder, y, math.factorial(k // count))
+        for k, y in enumerate(made.body.yields)
+    ]
+
+    def coefficient(order: int) -> ir.Tree:
+        return ir.map_tree(lambda k: None if k is None else order * count + k, function.result)
+
+    body = ir.Region(made.body.args, tuple(builder.ops), tuple(coefficients))
+    return dataclasses.replace(made, body=body, result=tuple(map(coefficient, range(order + 1))))
+
+
+def _divided(builder: ir.Builder, value: ir.Operand, number: int) -> ir.Operand:
+    """A value divided by an integer."""
+    kind = array_type_of(value).dtype if is_array(value) else value.type
+    by = typed_const(number, kind)
+    if not is_array(value):
+        return builder.call(operator.truediv, value, by, type=kind, name=ir.name_of(value, "coefficient"))
+    shape = builder.shape(value)
+    made = ir.Var(ir.name_of(value, "coefficient"), array_type(kind, len(shape)))
+    builder.emit(ir.Alloc(shape=shape, out=made))
+
+    def one(index: tuple[ir.Var, ...]) -> None:
+        quotient = builder.call(operator.truediv, builder.load(value, index), by, type=kind)
+        builder.store(made, index, quotient)
+
+    builder.nest(shape, one)
+    return made
+
+
+class Tangents(Along):
     """The tangents beside the values of a function; `dots`: those of its arguments, None where one is held fixed."""
 
     def __init__(
         self, function: ir.Function, dots: Sequence[Tangent | None], directions: Directions, build: BuildDerivative
     ):
-        self.function = function
-        self.directions = directions
-        self.build = build
+        super().__init__(function, directions, build)
         body = function.body
         self.given = [(p, dot) for p, dot in zip(body.args, dots, strict=True) if dot is not None]
         inputs = tuple(p for p, _ in self.given)
         self.activity = Activity(function, inputs, body.yields)
         note(Differentiated(function, inputs, tuple(range(len(body.yields)))))
-        self.builder = ir.Builder()
-        self.dots: dict[ir.Operand, Tangent] = {}
 
     def run(self) -> tuple[list[ir.Op], list[Tangent]]:
         """The operations of the function with those of its tangents, and the tangents of its results."""
         for p, dot in self.given:
-            if self.activity.is_active(p):
+            if self.has(p):
                 self.dots[p] = tuple(self.typed(d, p) for d in dot)
         self.region(self.function.body)
-        tangents = [self.dot_or_zero(y, "tangent") for y in self.function.body.yields]
+        tangents = [self.of(y, "tangent") for y in self.function.body.yields]
         return self.builder.ops, tangents
-
-    def context(self) -> Context:
-        return context(self.builder, self.build)
 
     def typed(self, dot: ir.Operand, p: ir.Var) -> ir.Operand:
         """The tangent that is given for an argument as one of its type: views of both are made alike."""
@@ -94,65 +144,22 @@ class Tangents(Beside):
         return scalars.cast(self.context(), dot, p.type)
 
     def zeros(self, like: ir.Operand, name: str = "") -> Tangent:
-        return (self.directions.zeros(self.builder, like, name or _dot_name(like)),)
+        return (self.directions.zeros(self.builder, like, name or self.name(like)),)
 
-    def has(self, operand: ir.Operand) -> bool:
-        return self.activity.is_active(operand)
-
-    def dot_or_zero(self, operand: ir.Operand, name: str = "") -> Tangent:
-        found = self.dots.get(operand)
-        if found is not None:
-            return found
+    def otherwise(self, operand: ir.Operand, name: str = "") -> Tangent:
+        """Zero."""
         if isinstance(operand.type, types.Array):
             return self.zeros(operand, name)
         return self.directions.number(0, operand.type)
 
-    def new(self, out: ir.Var) -> tuple[ir.Var, ...]:
-        made = self.directions.new(out)
-        self.dots[out] = made
-        return made
-
-    def shadow(self, array: ir.Operand) -> ir.Operand:
-        (found,) = self.dots[array]
-        return found
-
     # ---------------------------------------------------------------------------------------------------- operations
 
-    def op(self, op: ir.Op) -> None:
-        is_active = self.activity.is_active
-        if isinstance(op, ir.Call):
-            self.call(op)
-        elif isinstance(op, ir.Store):
-            if is_active(op.array):
-                self.store(op)
-        elif not any(is_active(out) for out in op.results):
-            return
-        elif isinstance(op, ir.Load):
-            if op.array in self.dots:
-                shadow = self.shadow(op.array)
-                for out, at in zip(self.new(op.out), self.directions.indices, strict=True):
-                    self.builder.emit(dataclasses.replace(op, array=shadow, index=(*op.index, *at), out=out))
-        elif isinstance(op, ir.Alloc):
-            (out,) = self.new(op.out)
-            self.directions.alloc(self.builder, op, out)
-        elif isinstance(op, (ir.Copy, *ir.VIEWS)):
-            base = op.operands[0]
-            if base in self.dots:
-                (out,) = self.new(op.out)
-                self.builder.emit(self.directions.same(op, self.shadow(base), out))
-            else:
-                # of an argument that is held fixed, where a variable may also be an array that is not
-                self.dots[op.out] = self.zeros(op.out)
-
     def store(self, op: ir.Store) -> None:
-        if op.add and op.value not in self.dots:
-            return
-        values = self.dot_or_zero(op.value)
-        for value, at in zip(values, self.directions.indices, strict=True):
-            self.builder.store(self.shadow(op.array), (*op.index, *at), value, op.add, op.promised)
+        if not op.add or op.value in self.dots:
+            super().store(op)
 
     def call(self, op: ir.Call) -> None:
-        if not any(self.activity.is_active(out) for out in op.outs):
+        if not any(map(self.has, op.outs)):
             return
         if is_constant(op.callee):
             # memory that something active gets into later
@@ -175,7 +182,7 @@ class Tangents(Beside):
             assert dots[0] is not None
             return tuple(scalars.cast(ctx, d, out.type) for d in dots[0])
         if op.callee is ir.select:
-            yes, no = (self.dot_or_zero(a) for a in op.args[1:])
+            yes, no = (self.of(a) for a in op.args[1:])
             made = self.directions.new(out)
             for y, n, d in zip(yes, no, made, strict=True):
                 self.builder.emit(ir.Call(callee=ir.select, args=(op.args[0], y, n), outs=(d,)))
@@ -219,12 +226,13 @@ class Tangents(Beside):
         if entry is None or entry.tangent is None:
             raise no_rule(op, self.activity.is_active)
         if self.directions.width is not None:
-            self.one_by_one(op, entry.tangent)
+            rule = entry.tangent
+            self.in_turn(op, lambda dots: tangent_body(self.builder, rule, op.args, dots, op.outs, self.build))
             return
         given: dict[int, Value] = {k: self.dots[a][0] for k, a in enumerate(op.args) if a in self.dots}
         values = tangent_body(self.builder, entry.tangent, op.args, given, op.outs, self.build)
         for out, value in zip(op.outs, values, strict=True):
-            if not self.activity.is_active(out):
+            if not self.has(out):
                 continue
             assert isinstance(value, ir.Var | ir.Const)
             type_ = array_type_of(out) if is_array(out) else None
@@ -232,7 +240,7 @@ class Tangents(Beside):
                 # a rule may begin a sum with a number of more bits
                 self.dots[out] = (scalars.cast(self.context(), value, out.type),)
             elif array_type_of(value).dtype != type_.dtype:
-                made = copied(self.context(), converted(self.context(), value, type_.dtype), _dot_name(out))
+                made = copied(self.context(), converted(self.context(), value, type_.dtype), self.name(out))
                 assert isinstance(made, ir.Var)
                 self.dots[out] = (made,)
             elif any(value is d for d in given.values()) or type_.layout not in ("A", array_type_of(value).layout):
@@ -241,72 +249,3 @@ class Tangents(Beside):
                 self.builder.emit(ir.Copy(source=value, out=own))
             else:
                 self.dots[out] = (value,)
-
-    def one_by_one(self, op: ir.Call, rule: Any) -> None:
-        """The tangent of a call on whole arrays, in a loop over the directions of the chunk."""
-        active = [out for out in op.outs if self.activity.is_active(out)]
-        kept = {
-            k: self.dots[a][0] if is_array(a) else in_memory(self.builder, self.dots[a], _dot_name(a))
-            for k, a in enumerate(op.args)
-            if a in self.dots
-        }
-        made: list[ir.Var] = []
-        for out in active:
-            type_ = array_type(out.type, 1) if is_number(out) else self.directions.type_of(out.type)
-            made.append(ir.Var(_dot_name(out), type_))
-            self.builder.emit(ir.Alloc(shape=(*extents(self.builder, out), *self.directions.extent), out=made[-1]))
-
-        def one(index: Sequence[ir.Operand]) -> None:
-            given: dict[int, Value] = {k: self.in_direction(op.args[k], all_, index[0]) for k, all_ in kept.items()}
-            values = tangent_body(self.builder, rule, op.args, given, op.outs, self.build)
-            found = [v for out, v in zip(op.outs, values, strict=True) if self.activity.is_active(out)]
-            for value, all_ in zip(found, made, strict=True):
-                self.stored(value, all_, index)
-
-        self.builder.nest(self.directions.extent, one)
-        for out, all_ in zip(active, made, strict=True):
-            if is_number(out):
-                for dot, at in zip(self.new(out), self.directions.indices, strict=True):
-                    self.builder.emit(ir.Load(array=all_, index=at, out=dot))
-            else:
-                self.dots[out] = (all_,)
-
-    def in_direction(self, argument: ir.Operand, dots: ir.Operand, direction: ir.Operand) -> ir.Operand:
-        """The tangent of an argument in one direction, contiguous as libraries want it."""
-        if not is_array(argument):
-            return self.builder.load(dots, (direction,), _dot_name(argument))
-        type_ = array_type_of(argument)
-        view = ir.Var("direction", type_.copy(layout="A", readonly=False))
-        selectors: tuple[ir.Selector, ...] = (*(ir.Span() for _ in range(type_.ndim)), ir.At(direction))
-        self.builder.emit(ir.Slice(base=dots, selectors=selectors, out=view))
-        copied = ir.Var(_dot_name(argument), type_.copy(layout="C", readonly=False))
-        self.builder.emit(ir.Copy(source=view, out=copied))
-        return copied
-
-    def stored(self, value: Value, all_: ir.Var, direction: Sequence[ir.Operand]) -> None:
-        """Stores the tangent in one direction, of whatever float type a rule made it."""
-        ctx = self.context()
-        shape = shape_of(ctx, value)
-        element = stretched(ctx, value, shape)
-        ctx.builder.nest(shape, lambda index: store(ctx, all_, (*index, *direction), element(index)))
-
-    def laid_out(self, array: ir.Operand, like: types.Array) -> ir.Operand:
-        """The array in the layout of a type: itself, seen under the general one, or a copy."""
-        type_ = array_type_of(array)
-        if type_.layout == like.layout:
-            return array
-        out = ir.Var(ir.name_of(array, "value"), type_.copy(layout=like.layout, readonly=False))
-        if like.layout == "A":
-            self.builder.emit(ir.Slice(base=array, selectors=(ir.Span(),) * type_.ndim, out=out))
-        else:
-            self.builder.emit(ir.Copy(source=array, out=out))
-        return out
-
-    def handed_on(self, operand: ir.Operand, to: ir.Type) -> Tangent:
-        """The tangents of a value, of the type that those of what it becomes have."""
-        dots, type_ = self.dot_or_zero(operand), self.directions.type_of(to)
-        return (self.laid_out(dots[0], type_),) if isinstance(type_, types.Array) else dots
-
-
-def _dot_name(operand: ir.Operand) -> str:
-    return ir.name_of(operand, "value") + SUFFIX

@@ -127,6 +127,13 @@ def tangent_body(
 
 def no_rule(op: ir.Call, is_active: Callable[[ir.Operand], bool]) -> NoRule:
     """The error for a call that active values go into but no rule belongs to."""
+    if isinstance(op.callee, ir.Place):
+        return NoRule(
+            "adjit.intermediate with a function of the adjoint, in forward mode",
+            ir.place_of(op.origin),
+            "There are tangents, and no adjoints.",
+            "Use reverse mode: adjit.grad, vjp or jacrev.",
+        )
     name = spoken(op.callee)
     own = [a.name for a in op.args if isinstance(a, ir.Var) and a.user and is_active(a)]
     why = f"It depends on {f'{own[0]}, which' if own else 'what'} you differentiate."

@@ -22,6 +22,7 @@ from adjit.runtime.library import held, stop_gradient, unique
 from adjit.transform import ir
 from adjit.transform.elaborate import iterables, python_builtins
 from adjit.transform.elaborate.containers import listed
+from adjit.transform.elaborate.derivatives import intermediate_value
 from adjit.transform.elaborate.operators import applied
 from adjit.transform.elaborate.operators import binary as by_operator
 from adjit.transform.elaborate.ordering import ORDERING
@@ -54,6 +55,7 @@ from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.elaborate.whole_arrays.creation import CREATION
 from adjit.transform.elaborate.whole_arrays.shaping import SHAPING, SHAPING_METHODS
 from adjit.transform.source.callables import spoken
+from adjit.transform.source.marks import intermediate
 
 
 def _where(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -213,6 +215,7 @@ INTRINSICS: dict[Any, Handler] = {
     overlapping: _overlaps,
     normal_axes: _normal_axes,
     stop_gradient: takes("adjit.stop_gradient", "x", _stop_gradient),
+    intermediate: takes("adjit.intermediate", "x name? adjoint?", intermediate_value),
 }
 
 # What takes a list for what it is, and no array in its place.

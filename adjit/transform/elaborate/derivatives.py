@@ -21,9 +21,10 @@ from numba import types
 from adjit import errors
 from adjit.notation import to_text
 from adjit.rules.library_functions import as_python
+from adjit.rules.registry import Entry
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
-from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values.elementwise import materialise, operand
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import bound as taken
 from adjit.transform.elaborate.values.names import unnamed
@@ -40,17 +41,23 @@ from adjit.transform.elaborate.values.values import (
     Table,
     TupleValue,
     Value,
+    described,
+    dtype,
     is_array,
+    is_complex,
     is_number,
+    is_numeric,
     leaves_of,
     object_of,
     rebuild,
     seen,
     structure,
 )
+from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.elaborate.whole_arrays.shaping import copied_whole
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.source.derivative import (
+    ALONG_A_VECTOR,
     Derivative,
     Enclosed,
     check_call,
@@ -101,12 +108,20 @@ def asked(frame: Frame, kind: str, args: Sequence[Value], named: Mapping[str, Va
         target, around, names = _target(frame, function)
         with placed(frame.ctx):
             return Static(Inner(mapping(target, in_axes, out_axes), around, names))
-    further = ("has_aux", "holomorphic") if kind in ("grad", "value_and_grad") else ()
-    function, *rest = _known(frame, kind, " ".join(("function wrt?", *(f"{name}?" for name in further))), args, named)
-    settings = {name: _object(frame, value) for name, value in zip(("wrt", *further), rest, strict=False) if value}
+    further = _FURTHER.get(kind, ("wrt",))
+    function, *rest = _known(frame, kind, " ".join(("function", *(f"{name}?" for name in further))), args, named)
+    settings = {name: _object(frame, value) for name, value in zip(further, rest, strict=False) if value}
     target, around, names = _target(frame, function)
     with placed(frame.ctx):
         return Static(Inner(made(kind, target, **settings), around, names))
+
+
+# What makers of derivatives take after the function, where that is not `wrt` alone.
+_FURTHER = {
+    "grad": ("wrt", "has_aux", "holomorphic"),
+    "value_and_grad": ("wrt", "has_aux", "holomorphic"),
+    "jet": ("order", "wrt"),
+}
 
 
 def _known(frame: Frame, kind: str, expected: str, args: Sequence[Value], named: Mapping[str, Value]) -> list[Any]:
@@ -166,6 +181,66 @@ def arguments(
             value = given.get(key, p.default)
             found[key] = value if isinstance(value, Value) else wrap(ctx, value)
     return found
+
+
+def intermediate_value(frame: Frame, value: Value, name: Value | None, adjoint: Value | None) -> Value:
+    """adjit.intermediate: calls that give what they take, of which each says what becomes of the adjoint."""
+    ctx = frame.ctx
+    known = "" if name is None else _object(frame, name)
+    if not isinstance(known, str) or (not known and adjoint is None):
+        raise ctx.fail(
+            errors.WrongCall,
+            "adjit.intermediate without a name or a function",
+            "By the name one asks for the adjoint, and through the function it goes.",
+            'Write adjit.intermediate(x, "x"), or adjit.intermediate(x, adjoint=f).',
+        )
+    if is_complex(value):
+        raise ctx.unsupported("adjit.intermediate of complex numbers", "Mark their real and their imaginary parts.")
+    if not is_numeric(value) or not isinstance(dtype(value), types.Float):
+        raise ctx.mismatch(f"adjit.intermediate of {described(value)}", "Give it a float or an array of floats.")
+    found: Value = operand(ctx, value)
+    if known:
+        found = whole_call(ctx, ir.Place(known), [operand(ctx, found)], known if known.isidentifier() else "value")
+    if adjoint is not None and not (isinstance(adjoint, Static) and adjoint.value is None):
+        rules = _through(_of_adjoints(frame, adjoint), is_array(found))
+        found = whole_call(ctx, ir.Place("", rules), [operand(ctx, found)], ir.name_of(operand(ctx, found), "value"))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Callable:
+    """A function defined inside, for rules."""
+
+    derivative: Derivative
+
+
+def _of_adjoints(frame: Frame, adjoint: Value) -> Any:
+    """The function through which an adjoint goes, as rules can call it."""
+    target, around, _ = _target(frame, adjoint)
+    if around:
+        raise frame.ctx.unsupported(
+            "a function of an adjoint that reads variables around it",
+            "Define it outside, and let it read globals: those are constants.",
+            why="It is called in the reverse sweep, where they may have other values.",
+        )
+    if isinstance(target, Enclosed):
+        return _Callable(Derivative(target, "primal"))
+    return _Callable(target) if isinstance(target, Derivative) else target
+
+
+def _through(adjoint: Any, is_of_array: bool) -> Entry:
+    """What is known of a place at which the adjoint goes through a function."""
+
+    def of_number(x: Any, *, y_bar: Any) -> Any:
+        return adjoint(y_bar)
+
+    def of_array(x: Any, *, y_bar: Any) -> Any:
+        found = adjoint(y_bar)
+        if found.shape != y_bar.shape:
+            raise ValueError("the function of an adjoint, in adjit.intermediate, returns an array of another shape")
+        return found
+
+    return Entry(adjoint=of_array if is_of_array else of_number)
 
 
 # ------------------------------------------------------------------------------------------------------ what is derived
@@ -299,7 +374,7 @@ def called(frame: Frame, inner: Any, args: Sequence[Value], named: Mapping[str, 
     if isinstance(inner, Inner):
         _check_names(frame, inner)
     with placed(frame.ctx):
-        if derivative.kind == "hvp":
+        if derivative.kind in ALONG_A_VECTOR:
             given = _with_vector(frame, derivative, args, named)
             return ctx.inline_derivative(derivative, (*given[:-1], *around, given[-1]))
         return ctx.inline_derivative(derivative, (*_bound(frame, derivative, args, named), *around))

@@ -40,7 +40,7 @@ def module_text(emitted: Emitted, decorator: str = "", is_tuned: bool = False, n
     if decorator:
         head.add("njit", njit)
     paragraphs = head.paragraphs()
-    first = (needs if paragraphs[2] else "", _NEEDS_SCIPY if head.calls_special else "")
+    first = (needs if paragraphs[2] else "", _NEEDS_SCIPY if head.calls_special else "", *sorted(head.needs))
     parts = [
         "\n".join(filter(None, (*first, "\n\n".join(filter(None, paragraphs))))),
         *head.definitions.values(),
@@ -64,6 +64,7 @@ class _Head:
     def __init__(self, emitted: Emitted, is_tuned: bool, is_compiled: bool = False) -> None:
         self.is_tuned, self.is_compiled = is_tuned, is_compiled
         self.calls_special = False
+        self.needs: set[str] = set()  # what is to be said of the modules that it imports
         self.imports: dict[str, set[str]] = {}
         self.constants: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
@@ -109,6 +110,8 @@ class _Head:
         elif getattr(builtins, own, None) is value:
             self.constants[name] = f"{name} = {own}"
         elif module is not None:
+            if _imports_us(module):
+                self.needs.add(f"# It needs {module}, which imports adjit.")
             self.imports.setdefault(f"from {module} import ", set()).add(_renamed(last, name))
         else:
             origin = f"{getattr(value, '__module__', None)}.{own or type(value).__name__}"
@@ -171,6 +174,15 @@ def _home(own: str, value: Any) -> str | None:
         if module != "__main__" and getattr(found, own, None) is value:
             return module
     return None
+
+
+def _imports_us(module: str) -> bool:
+    """Whether it is a module of the user's that has something of ours in it."""
+    if module.partition(".")[0] == "adjit":
+        return False
+    values = list(vars(sys.modules[module]).values())
+    names = (str(getattr(v, "__name__" if isinstance(v, ModuleType) else "__module__", "")) for v in values)
+    return any(name.partition(".")[0] == "adjit" for name in names)
 
 
 def _array(value: np.ndarray[Any, Any]) -> str:

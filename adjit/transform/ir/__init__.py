@@ -84,6 +84,7 @@ from adjit.transform.ir.memory import (
     Store,
     Transpose,
 )
+from adjit.transform.ir.places import Place
 from adjit.transform.ir.said import Said, quoted
 from adjit.transform.ir.walking import (
     Cloner,

@@ -20,6 +20,7 @@ from adjit.runtime.backend.typing import indexed, result_type, unified
 from adjit.runtime.library import distinct, held
 from adjit.transform.ir.core import Const, Operand, Type
 from adjit.transform.ir.memory import At, NewAxis, Selector, Span
+from adjit.transform.ir.places import Place
 
 Layout = Literal["C", "F", "A"]
 
@@ -29,6 +30,8 @@ def call_type(callee: Any, args: tuple[Type, ...], options: tuple[tuple[str, Any
     """The type of `callee(*args, **options)`, None where numba has no such call."""
     if callee in (held, distinct):
         return args[0]
+    if isinstance(callee, Place):
+        return writable(args[0].copy(layout="C")) if isinstance(args[0], types.Array) else args[0]
     short = None if options else stand_in(callee, len(args))
     if short is not None and (of_short := call_type(short, args)) is not None:
         return of_short

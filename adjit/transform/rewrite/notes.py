@@ -81,6 +81,13 @@ class Scheduled:
 
 
 @dataclass(frozen=True)
+class Rounded:
+    """The statements whose results are rounded, in the order of their bounds: file, line, text."""
+
+    statements: tuple[tuple[str, int, str], ...]
+
+
+@dataclass(frozen=True)
 class Remark:
     """Anything else that is worth knowing about the loop or statement at a place."""
 
@@ -88,7 +95,7 @@ class Remark:
     text: str
 
 
-Record = Elaborated | Differentiated | Swept | Provided | Restored | Scheduled | Remark
+Record = Elaborated | Differentiated | Swept | Provided | Restored | Scheduled | Rounded | Remark
 
 _records: ContextVar[list[Record] | None] = ContextVar("adjit_records", default=None)
 

@@ -35,6 +35,9 @@ Wrt = int | str | Sequence[int | str]
 # Columns of a Jacobian that forward mode makes at once: their values are unrolled, and fill a vector register or two.
 WIDEST = 8
 
+# Kinds whose last parameter is a vector: of one argument, or a tuple of those.
+ALONG_A_VECTOR = ("hvp", "jet")
+
 
 @dataclass(frozen=True)
 class Derivative:
@@ -42,13 +45,15 @@ class Derivative:
 
     kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents
             to value and tangent), 'hvp' (of a gradient: arguments and a vector, which is a tuple unless `single`, to
-            the tangent), 'jacfwd' and 'jacrev' (arguments to Jacobian, made by columns or by rows), 'jacobian' (one
-            of those, as the types suggest), 'sparsity' (arguments and a table of unions to the sets of columns that
-            results depend on, and which arguments these sets do), 'compressed_columns' and 'compressed_rows'
-            (arguments and which columns or rows travel together to entries of a Jacobian), 'vmap' (arguments with one
-            axis more to results with one axis more), 'split_forward' (arguments to value, what is saved, and what of
-            it the reverse sweep changes; None where that cannot be handed on) or 'split_reverse' (those two and seed
-            to adjoints; `given`: the types of the arguments)
+            the tangent), 'jet' (arguments and such a vector to Taylor coefficients), 'jacfwd' and 'jacrev' (arguments
+            to Jacobian, made by columns or by rows), 'jacobian' (one of those, as the types suggest), 'sparsity'
+            (arguments and a table of unions to the sets of columns that results depend on, and which arguments these
+            sets do), 'compressed_columns' and 'compressed_rows' (arguments and which columns or rows travel together
+            to entries of a Jacobian), 'vmap' (arguments with one axis more to results with one axis more),
+            'rounding' (arguments to value and, for each statement, a bound of what its rounding changes of that),
+            'split_forward' (arguments to value, what is saved, and what of it the reverse sweep changes; None where
+            that cannot be handed on) or 'split_reverse' (those two and seed to adjoints; `given`: the types of the
+            arguments)
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
             tangents of the other arguments are ignored
     into:   (of 'grad' and 'value_and_grad') there is a last parameter an argument of `wrt`, which takes its gradient
@@ -59,8 +64,13 @@ class Derivative:
     strategy: which mechanisms are used
     parallel: whether loops over prange run in parallel where they can
     boundscheck, nancheck: whether what is emitted checks each index, and each number that it makes
+    intermediates: (of 'grad' and 'value_and_grad') the names of places in the function whose adjoints stand where the
+            second result of a function with `has_aux` does; `bare`: there is one, and it is no tuple
     axes, out_axis: (of 'vmap') which axis of each argument is the new one, None for those without, and of the results
-    width: (of 'compressed_columns') how many directions travel together
+    order:  (of 'jet') of the last coefficient
+    several: (of 'jvp', 'vjp' and 'split_reverse') tangents, or the seed, have one axis more, the first, and so has what
+            they give
+    width: (of those, and of 'compressed_columns') how many directions travel together
     holomorphic: (of 'grad' and 'value_and_grad') the complex derivative of a complex function of complex arguments
     """
 
@@ -78,7 +88,11 @@ class Derivative:
     holomorphic: bool = False
     boundscheck: bool = False
     nancheck: bool = False
+    order: int = 0
+    several: bool = False
     width: int = 1
+    intermediates: tuple[str, ...] = ()
+    bare: bool = False
     axes: tuple[int | None, ...] = ()
     out_axis: int = 0
 
@@ -112,10 +126,21 @@ def made(kind: str, function: Any, wrt: Wrt = 0, has_aux: bool = False, **settin
     """The derivative that `adjit.<kind>(function, wrt)` stands for; WrongWrt if `wrt` does not fit."""
     spec = specification(function)
     positions, single = positions_of(spec, wrt)
+    if kind == "jet":
+        _check_order(spec, settings.get("order"))
     if kind in ("hvp", "hessian"):
         spec = Derivative(function=spec, kind="grad", wrt=positions, single=single, **settings)
         kind = "jacfwd" if kind == "hessian" else kind
     return Derivative(function=spec, kind=kind, wrt=positions, single=single, has_aux=has_aux, **settings)
+
+
+def _check_order(spec: Any, order: Any) -> None:
+    if not isinstance(order, int | np.integer) or isinstance(order, bool) or order < 1:
+        raise WrongCall(
+            f"order={order!r} for jet({shown(spec)})",
+            why="It is the order of the last Taylor coefficient.",
+            instead="Give an integer of at least 1.",
+        )
 
 
 def mapping(function: Any, in_axes: Any, out_axes: Any, **settings: Any) -> Derivative:
@@ -277,7 +302,7 @@ def signature(spec: Any) -> inspect.Signature:
         more = ["out_bar"]
     elif spec.into:
         more = [f"{names[p]}_bar" for p in wrt]
-    elif spec.kind == "hvp":
+    elif spec.kind in ALONG_A_VECTOR:
         more = [f"{names[wrt[0]]}_dot" if spec.single else "vectors"]
     elif spec.kind == "sparsity":
         more = ["table"]

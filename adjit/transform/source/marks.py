@@ -1,5 +1,6 @@
 """What users write in a function for the sake of its derivative; to the function itself it makes no difference.
 
+z = intermediate(z, "z")                    the adjoint of z is there to be asked for
 for t in checkpoint(range(steps)): ...      the trips are run again in the reverse sweep, from few snapshots
 y = checkpoint(layer)(x, w)                 the call is made again in the reverse sweep, from its arguments
 """
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
+import numpy as np
+
 from adjit.errors import AdjitError
 
 # The functions of the interface that make derivatives, and the kind that each makes; the interface fills this in.
@@ -18,6 +21,24 @@ DERIVING: dict[Any, str] = {}
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
+Intermediate = TypeVar("Intermediate")
+
+
+def intermediate(x: Intermediate, name: str = "", adjoint: Callable[[Any], Any] | None = None) -> Intermediate:
+    """x itself, a float, or a copy of it, an array of floats, whose adjoint one asks for.
+
+    name:    a literal text, by which `adjit.grad(f, intermediates=(name,))` returns the adjoint of x: the derivative of
+             the result by what is added to x there. Of a number that is passed several times, in a loop or in a
+             function that is called twice, it is that by what is added each time, the sum of all. An array has to be
+             passed once. Where nothing asks for it, the name changes nothing.
+    adjoint: a function of one argument, through which the adjoint goes: what it returns goes on to what x is made of.
+             It may clip, or raise an error. With a name as well, what is returned by it has gone through the function.
+             There is no forward mode then: a function of adjoints has nothing to do with tangents.
+
+    Raises TypeMismatch for integers, Unsupported for complex numbers, for an array whose adjoint is asked for in a loop
+    or a branch, and, with `adjoint`, in forward mode.
+    """
+    return x.copy() if isinstance(x, np.ndarray) else x
 
 
 @dataclass(eq=False)
