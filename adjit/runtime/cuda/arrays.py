@@ -16,13 +16,10 @@ import numpy as np
 from numba import from_dtype, types
 
 from adjit.errors import WrongDevice
-from adjit.runtime.cuda.backend import alias, as_device_array, cuda
+from adjit.runtime.cuda.backend import alias, as_device_array, cuda, view
 from adjit.runtime.library.gpus import MODULE
-
-
-def is_device_array(value: Any) -> bool:
-    """Whether it is an array on a device."""
-    return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__cuda_ndarray__")
+from adjit.runtime.library.gpus import is_on_device as is_device_array
+from adjit.runtime.library.xoroshiro import States
 
 
 def type_of(array: Any) -> types.Array:
@@ -44,6 +41,12 @@ def given(owner: str, name: str, value: Any) -> Any:
             instead=f"Pass {MODULE}.cuda.to_device(...) of it, cupy.asarray(...), or a torch tensor on the device.",
         )
     return as_device_array(value) if is_device_array(value) else value
+
+
+def words(states: Any) -> States:
+    """The words of the states that kernels draw from, on the same memory."""
+    own = as_device_array(states)
+    return States(*(view(own, alias(own)[name]) for name in States._fields))
 
 
 def taken(value: Any) -> Any:

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cuda.kernels import blocks, fields, fields_at_random, fields_of_blocks, maps
+from tests.cuda.kernels import blocks, extremes, fields, fields_at_random, fields_of_blocks, maps
 from tests.cuda.kernels.harness import Checked
 
 ROOT = Path(__file__).parents[3]
 CASES = {**maps.CASES, **blocks.CASES, **fields.CASES, **fields_of_blocks.CASES, **fields_at_random.CASES}
+CASES |= extremes.CASES
 # whole computations, but for some that went wrong once
 SELDOM = fields.CASES.keys() | fields_of_blocks.CASES.keys() | fields_at_random.CASES.keys()
 SELDOM -= {"allen cahn", "hidden markov", "march", "scan", "logistic maps", "weighted histogram"}

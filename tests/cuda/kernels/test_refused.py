@@ -90,7 +90,7 @@ def compare_and_swap(x, y):
 @cuda.jit
 def largest(x, y):
     i = cuda.grid(1)
-    cuda.atomic.max(y, 0, x[i])  # here
+    cuda.atomic.nanmax(y, 0, x[i])  # here
 
 
 @cuda.jit
@@ -260,7 +260,7 @@ REFUSED = {
     "exch": (exchange, "cuda.atomic.exch", "integer array"),
     "dec": (decrements, "cuda.atomic.dec", "integer array"),
     "cas": (compare_and_swap, "cuda.atomic.cas", "integer array"),
-    "max": (largest, "cuda.atomic.max", "tree in shared memory"),
+    "nanmax": (largest, "cuda.atomic.nanmax", "cuda.atomic.max"),
     "shuffle": (shuffled, "which threads of one warp do together", "shared memory"),
     "vote": (voted, "which threads of one warp do together", "shared memory"),
     "syncwarp": (in_warp, "which threads of one warp do together", "shared memory"),
@@ -268,8 +268,8 @@ REFUSED = {
     "fence": (fenced, "a fence between threads", "Launch several kernels"),
     "launch": (launches, "a kernel that launches another one", "Launch it"),
     "call of a kernel": (calls_kernel, "a kernel that calls another one", "device function"),
-    "random": (draws, "drawn in a kernel", "before the launch"),
-    "random of NumPy": (draws_of_numpy, "drawn in a kernel", "before the launch"),
+    "random": (draws, "drawn in a kernel", "pass the numbers"),
+    "random of NumPy": (draws_of_numpy, "drawn in a kernel", "pass the numbers"),
     "too much shared memory": (too_much_shared, "64,000 bytes, with their shadows", "smaller"),
     "too much local memory": (too_much_local, "a local array of 4800 bytes", "axis for the threads"),
     "shared shape": (shared_of_run_time, "known at run time only", "Give literals"),
