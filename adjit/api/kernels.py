@@ -106,6 +106,7 @@ class DerivedKernel:
             from adjit.runtime.cuda import arrays, streams
 
             given = (*arguments, *named.values())
+            arrays.check_one_device(f"{self.kind}({self.function.__name__})", given)
             with streams.on(stream or streams.current() or arrays.stream_for(given)):
                 self._run(grid, block, shared_bytes, arguments, named)
 

@@ -28,6 +28,7 @@ from adjit.api.trees import Template, conform, leaves, map_leaves, template, zer
 from adjit.errors import Stretched, Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import Picklable, compiler_lock, sparing
 from adjit.runtime.library.gpus import is_on_device
+from adjit.runtime.library.xoroshiro import States, is_states
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, shown
 from adjit.transform.source.structures import Layout, NotTaken, is_structure, taken_apart
@@ -55,6 +56,7 @@ class OnDevice(Specialising, Picklable):
         from adjit.runtime.cuda import arrays, streams
 
         own = _leaves_of(bound)
+        arrays.check_one_device(shown(self.derivative), own)
         # what the caller chose with `adjit.cuda.on` comes first
         with streams.on(streams.current() or arrays.stream_for(own)):
             found = self._called(given)
@@ -147,6 +149,8 @@ class OnDevice(Specialising, Picklable):
 
     @staticmethod
     def _type_of(argument: Any) -> types.Type:
+        if isinstance(argument, States):
+            return types.NamedTuple(list(map(OnDevice._type_of, argument)), States)  # type: ignore[no-untyped-call]
         if isinstance(argument, tuple) and argument:
             return types.Tuple(tuple(map(OnDevice._type_of, argument)))  # type: ignore[no-untyped-call]
         if is_on_device(argument):
@@ -246,7 +250,8 @@ def _given(spec: Any, names: Sequence[str], arguments: Sequence[Any]) -> tuple[A
     for name, value, is_built in pairs:
         if not is_built:
             _check(owner, name, value)
-    return tuple(value if is_built else arrays.given(owner, name, value) for name, value, is_built in pairs)
+    taken = (value if is_built else arrays.given(owner, name, value) for name, value, is_built in pairs)
+    return tuple(arrays.words(value) if is_states(value) else value for value in taken)
 
 
 def _on_device(
@@ -284,11 +289,9 @@ def _check(owner: str, name: str, value: Any) -> None:
     if type(value) is tuple:
         for part in value:
             _check(owner, name, part)
-    elif is_on_device(value) and np.dtype(value.dtype).names:
+    elif is_on_device(value) and np.dtype(value.dtype).names and not is_states(value):
         raise Unsupported(
-            f"argument `{name}` of {owner}, an array of records, for a GPU",
-            instead="Pass its fields as arrays. If they are states of random numbers, draw the numbers before, in a "
-            "kernel of its own, and pass them.",
+            f"argument `{name}` of {owner}, an array of records, for a GPU", instead="Pass its fields as arrays."
         )
     elif not is_on_device(value) and not isinstance(value, np.ndarray | int | float | np.number | np.bool_ | None):
         raise Unsupported(

@@ -448,6 +448,12 @@ def check_called(ctx: Context, callee: Any) -> None:
             "Use xoroshiro128p_uniform and normal of numba.cuda.random, or pass the numbers in an array.",
             why="Its adjoint would draw others.",
         )
+    if type(callee).__name__ == "ExternFunction":
+        raise ctx.unsupported(
+            f"a call of {callee.name}, which cuda.declare_device links in",
+            "Write it in Python, as a device function.",
+            why="There is no source of it to read.",
+        )
     if is_kernel(callee):
         raise ctx.unsupported(
             f"a kernel that calls another one, {callee.__name__}",

@@ -286,6 +286,8 @@ def held(layout: Layout, leaves: Sequence[Any]) -> dict[int, Any]:
 def _leaves(layout: Layout) -> list[Layout]:
     if layout.kind in ("number", "array"):
         return [layout]
+    if layout.kind == "records":
+        return [ARRAY for _ in layout.keys]
     return [leaf for part in layout.parts for leaf in _leaves(part)]
 
 

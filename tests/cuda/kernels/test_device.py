@@ -179,7 +179,7 @@ def check_code(name, kind, cc):
     found = code_of(made, cc)
     assert not any(code.spills for code in found.values())
     text = code_in(made.text)
-    added_to = set(re.findall(r"cuda\.atomic\.add\((\w+)", text))
+    added_to = set(re.findall(r"cuda\.atomic\.(?:add|max|min)\((\w+)", text))
     assert bool(added_to) == any(code.atomics for code in found.values())
     if added_to <= set(re.findall(r"(\w+) = cuda\.shared\.array", text)):
         assert not any(code.has_global_atomics for code in found.values())

@@ -93,6 +93,15 @@ def largest(x, y):
     cuda.atomic.nanmax(y, 0, x[i])  # here
 
 
+linked = cuda.declare_device("linked", "float64(float64)")
+
+
+@cuda.jit
+def calls_linked(x, y):
+    i = cuda.grid(1)
+    y[i] = linked(x[i])  # here
+
+
 @cuda.jit
 def shuffled(x, y):
     i = cuda.grid(1)
@@ -261,6 +270,7 @@ REFUSED = {
     "dec": (decrements, "cuda.atomic.dec", "integer array"),
     "cas": (compare_and_swap, "cuda.atomic.cas", "integer array"),
     "nanmax": (largest, "cuda.atomic.nanmax", "cuda.atomic.max"),
+    "linked function": (calls_linked, "cuda.declare_device links in", "device function"),
     "shuffle": (shuffled, "which threads of one warp do together", "shared memory"),
     "vote": (voted, "which threads of one warp do together", "shared memory"),
     "syncwarp": (in_warp, "which threads of one warp do together", "shared memory"),

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba import cuda
 
 import adjit
+from tests.cuda.kernels.extremes import greatest, states, walks
 from tests.cuda.simulated.checks import assert_close, on_device, on_host
 
 
@@ -157,14 +159,14 @@ def test_maps_are_threads():
 class Tensor:
     """An array that speaks DLPack and nothing else; what it says of its device is not so, in the simulator."""
 
-    def __init__(self, array):
-        self.array, self.shape, self.dtype = array, array.shape, str(array.dtype)
+    def __init__(self, array, device=0):
+        self.array, self.shape, self.dtype, self.device = array, array.shape, str(array.dtype), device
 
     def __dlpack__(self, stream=None):
         return self.array.__dlpack__()
 
     def __dlpack_device__(self):
-        return (2, 0)
+        return (2, self.device)
 
 
 def test_arrays_that_speak_dlpack_alone():
@@ -188,3 +190,36 @@ def test_arrays_that_speak_dlpack_alone():
     assert_close(on_host(pullback(Tensor(y))[0]), y * np.cos(x), 1e-13)
     with pytest.raises(adjit.TypeMismatch, match="an array on a device"):
         adjit.grad(both, target="python")(Tensor(x), y)
+
+
+def test_arrays_of_two_devices_are_refused():
+    x = np.ones(3)
+    with pytest.raises(adjit.WrongDevice, match=r"arguments of grad\(single\) are on devices 0 and 1"):
+        adjit.grad(single, target="cuda")(Tensor(x), Tensor(x, 1))
+    given = [Tensor(x, k) for k in (0, 0, 1)]
+    with pytest.raises(adjit.WrongDevice, match="devices 0 and 1"):
+        adjit.cuda.adjoint(greatest)[1, 4](*given[:2], x_bar=given[2], y_bar=given[1])
+
+
+def payoff(states, s0, sigma, steps):
+    """Two launches that draw, the second from where the first has left the states."""
+    out = cuda.device_array(s0.size)
+    walks[(s0.size + 7) // 8, 8](states, s0, 0.01, sigma, steps, out)
+    total = np.sum(out)
+    walks[(s0.size + 7) // 8, 8](states, s0, 0.01, sigma, steps, out)
+    return total + np.sum(out * out)
+
+
+def test_programs_that_draw():
+    g = np.random.default_rng(1)
+    given = states(g, 13), 1.0 + g.random(13), 0.2 * g.random(13), 4
+    before = given[0].copy()
+    wanted = adjit.value_and_grad(payoff, wrt=("s0", "sigma"), target="python")(*given)
+    device = tuple(map(on_device, given))
+    found = adjit.value_and_grad(payoff, wrt=("s0", "sigma"), target="cuda")(*device)
+    assert_close(on_host(found), wanted, 1e-13)
+    for left in (given[0], on_host(device[0])):
+        np.testing.assert_array_equal(left, before)
+    dot, h = g.normal(size=13), 1e-5
+    ends = [adjit.vjp(payoff, before, given[1] + s * dot, *given[2:], target="python")[0] for s in (h, -h)]
+    assert np.vdot(wanted[1][0], dot) == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-7)
