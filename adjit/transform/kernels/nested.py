@@ -41,7 +41,7 @@ def in_few_stretches(asked: Asked, arg_types: Sequence[types.Type], build: Build
     """The nest as it is to be derived: tiles are seen through, and elements are what it is over."""
     made = nested(asked, arg_types, build)
     check_races(made)
-    check_shared(made, asked.kind != "primal")
+    check_shared(made)
     made = checked(in_rounds(made, asked.launched, functools.partial(_few, strategy=asked.strategy)), "rounds")
     return checked(simplify(trips_alike(made)), "alike") if asked.strategy.alike else made
 

@@ -115,6 +115,13 @@ def test_tiles_are_shared_and_registers_are_the_threads():
     assert "exp_tape = cuda.local.array(3, np.float64)" in text
 
 
+def test_shadows_that_have_no_room_in_shared_memory_are_in_global_memory():
+    text = emitted("wide tile").text
+    assert re.findall(r"(\w+) = cuda\.shared\.array", text) == ["tile"]
+    assert "tile_bar = tile_bar_slots[b, :]" in text
+    assert "tile_bar_slots = empty((block_count(shape), 3200))" in text
+
+
 def test_what_differs_in_length_by_thread_is_an_array_of_all_threads():
     text = emitted("swapping").text
     assert "b_old_tape_slots = empty((max(steps, 0), thread_count(shape)))" in text

@@ -181,7 +181,7 @@ def draws_of_numpy(x, y):
 
 @cuda.jit
 def too_much_shared(x, y):
-    part = cuda.shared.array(4000, float64)  # here
+    part = cuda.shared.array(7000, float64)  # here
     t = cuda.threadIdx.x
     part[t] = x[t]
     cuda.syncthreads()
@@ -280,7 +280,7 @@ REFUSED = {
     "call of a kernel": (calls_kernel, "a kernel that calls another one", "device function"),
     "random": (draws, "drawn in a kernel", "pass the numbers"),
     "random of NumPy": (draws_of_numpy, "drawn in a kernel", "pass the numbers"),
-    "too much shared memory": (too_much_shared, "64,000 bytes, with their shadows", "smaller"),
+    "too much shared memory": (too_much_shared, "56,000 bytes", "smaller"),
     "too much local memory": (too_much_local, "a local array of 4800 bytes", "axis for the threads"),
     "shared shape": (shared_of_run_time, "known at run time only", "Give literals"),
     "result": (returns, "returns a value", "Store it"),
