@@ -11,7 +11,8 @@ In: a function. Out: the same, in which an element gets what it has of pairs fro
                                                   for j in range(m): total += f(x[i], x[j])
                                                   x_bar[i] += total
 
-What a pair makes is made twice, in the place of an atomic addition for each. The loop over the others has the same
+What a pair makes is made twice, in the place of an atomic addition for each; also what an earlier loop of the trip
+kept of it, on a tape of its own. The loop over the others has the same
 range in all trips, and nothing that the first of the two reads is changed before it has read it.
 """
 
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
@@ -27,12 +28,19 @@ from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Serial, Sharings
 from adjit.transform.cuda.uniform_sums import MOST_TRIPS, together
 from adjit.transform.ir.types import is_scalar, typed_const
+from adjit.transform.rewrite.simplify import simplify
 
 MOST_SUMS = 16  # of one thread, for the elements that it is about
 
 
 def by_pairs(function: ir.Function) -> ir.Function:
     """The function with such loops apart."""
+    pairs, untaped = _Pairs(function), dict[ir.Op, Sequence[ir.Op]]()
+    for loop in together(function):
+        for inner, _, _ in pairs.about(loop) if loop.level is None else ():
+            untaped[inner] = [_without_tapes(function, loop, inner)]
+    if any(made is not inner for inner, (made,) in untaped.items()):
+        function = simplify(ir.with_body(function, ir.replaced(function.body, untaped)))
     found = _Pairs(function)
     made: dict[ir.Op, Sequence[ir.Op]] = {}
     for loop in together(function):
@@ -50,6 +58,13 @@ class _Pairs:
 
     def apart(self, outer: ir.For) -> Sequence[ir.Op] | None:
         """The two loops in the place of one; None if it is not about pairs."""
+        for inner, of_others, of_own in self.about(outer):
+            first = self.exchanged(outer, inner, of_others)
+            return None if first is None else [first, self.without(outer, inner, of_others, of_own)]
+        return None
+
+    def about(self, outer: ir.For) -> Iterator[tuple[ir.For, list[ir.Store], list[ir.Store]]]:
+        """Loops over all others, what a trip adds to what that is about, and what it adds to what the outer one is."""
         for inner in outer.body.ops:
             if isinstance(inner, ir.For) and self.is_over_all(inner, outer):
                 of_others, of_own, at_last = self.additions(inner, outer)
@@ -57,9 +72,7 @@ class _Pairs:
                 # what the others get besides goes with it
                 of_own = [s for s in of_own if self.memory(s) in both]
                 if both and len(of_others) <= MOST_SUMS and len(of_own) <= MOST_SUMS:
-                    first = self.exchanged(outer, inner, of_others)
-                    return None if first is None else [first, self.without(outer, inner, of_others, of_own)]
-        return None
+                    yield inner, of_others, of_own
 
     def memory(self, store: ir.Store) -> ir.Operand:
         return self.aliases.find(store.array)
@@ -184,6 +197,74 @@ class _Pairs:
         place = outer.body.ops.index(inner)
         body = ir.with_ops(outer.body, (*outer.body.ops[:place], loop, *added, *outer.body.ops[place + 1 :]))
         return ir.with_regions(outer, [body])
+
+
+def _without_tapes(function: ir.Function, outer: ir.For, inner: ir.For) -> ir.For:
+    """The loop over the others, in which what an earlier one kept of each pair is made again."""
+    made: dict[ir.Op, Sequence[ir.Op]] = {}
+    names: dict[ir.Var, ir.Operand] = {}
+    aliases = function.analysis(Aliases)
+    changed = {aliases.find(array) for op in outer.body.inside if (array := op.memory_written) is not None}
+    written = {op.array for op in outer.body.inside if isinstance(op, ir.Load) and aliases.find(op.array) in changed}
+    for load in inner.body.inside:
+        kept = _kept_of_each(function, outer, inner, load)
+        if kept is None:
+            continue
+        earlier, store = kept
+        wanted = _pure_slice(earlier, store.value, written)
+        if wanted is None:
+            continue
+        cloner = ir.Cloner({earlier.body.args[0]: inner.body.args[0]})
+        made[load] = [cloner.op(op) for op in earlier.body.inside if op in wanted]
+        names[load.results[0]] = cloner.operand(store.value)
+    if not made:
+        return inner
+    # a value may be made again of others that are
+    body = ir.substituted_region(ir.replaced(inner.body, made), names)
+    return ir.with_regions(inner, [body])
+
+
+def _kept_of_each(function: ir.Function, outer: ir.For, inner: ir.For, load: ir.Op) -> tuple[ir.For, ir.Store] | None:
+    """The loop that kept, for each pair, what is loaded, and the store that did; None if it is no such load."""
+    if not isinstance(load, ir.Load) or load.index != (inner.body.args[0],):
+        return None
+    alloc = function.body.made.get(load.array)
+    if not isinstance(alloc, ir.Alloc) or alloc.role is None or alloc.role.kind != "tape":
+        return None
+    users = [op for op in function.body.inside if load.array in op.reads and not op.regions]
+    stores = [op for op in users if op.memory_written is load.array]
+    # one that each trip writes for itself
+    is_own = set(outer.body.inside).issuperset(users) and all(isinstance(op, ir.Load | ir.Store) for op in users)
+    if len(stores) != 1 or not is_own:
+        return None
+    (store,) = stores
+    for earlier in outer.body.ops[: outer.body.ops.index(inner)]:
+        is_there = isinstance(earlier, ir.For) and store in earlier.body.inside
+        if is_there and isinstance(store, ir.Store) and not store.add and store.index == earlier.body.args[:1]:  # type: ignore[attr-defined]
+            return earlier, store  # type: ignore[return-value]
+    return None
+
+
+def _pure_slice(loop: ir.For, value: ir.Operand, written: Collection[ir.Operand]) -> set[ir.Op] | None:
+    """The operations of a trip that a value hangs on; None if they are more than numbers of elements that stay."""
+    inside, found, pending = loop.body.made, set[ir.Op](), [value]
+    while pending:
+        operand = pending.pop()
+        if operand in loop.body.args[1:]:
+            return None
+        op = inside.get(operand)
+        if op is None or op in found:
+            continue
+        is_number = isinstance(op, ir.Call) and not op.effect and all(is_scalar(o.type) for o in (*op.args, *op.outs))
+        if (
+            not is_number
+            and not (isinstance(op, ir.Load) and op.array not in written)
+            and not isinstance(op, ir.Extent)
+        ):
+            return None
+        found.add(op)
+        pending += op.operands
+    return found
 
 
 def _inside(op: ir.Op) -> Sequence[ir.Op]:

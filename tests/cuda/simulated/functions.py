@@ -491,6 +491,17 @@ def clusters(p, cut):
     return energy
 
 
+def potential(x, y, m, soft):
+    """Pairs, of which the reverse would keep what a root was."""
+    total = 0.0
+    for i in prange(x.size):
+        for j in range(x.size):
+            if i != j:
+                dx, dy = x[i] - x[j], y[i] - y[j]
+                total -= m[i] * m[j] / math.sqrt(dx * dx + dy * dy + soft)
+    return total
+
+
 def coupled(y0, m, k):
     """Pairs in two axes, in a time loop."""
     y = y0.copy()
@@ -567,5 +578,6 @@ FUNCTIONS = {
     "last_where": (last_where, [[9], 5.5]),
     "pair_of_results": (pair_of_results, [[9], 0.7]),
     "clusters": (clusters, [[17], 0.4]),
+    "potential": (potential, [[17], [17], [17], 0.1]),
     "coupled": (coupled, [[18, 2], [18], 0.3]),
 }
