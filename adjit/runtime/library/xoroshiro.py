@@ -1,7 +1,7 @@
 """Random numbers that kernels draw: what `numba.cuda.random` has, of states whose two words are an array each.
 
 In: `States`, the words of the states of all threads, uint64, and the place of one. Out: a number, the same bits as
-numba's; the state is the next one then.
+numba's but for roundings of logarithms; the state is the next one then.
 
 The generator is xoroshiro128+ of Blackman and Vigna (2018); normal numbers are Box and Muller's, of two draws each.
 """
@@ -47,8 +47,8 @@ def xoroshiro128p_uniform_float32(states: States, index: int) -> Any:
 
 
 def xoroshiro128p_normal_float64(states: States, index: int) -> Any:
-    """A number of the standard normal distribution."""
-    u, v = xoroshiro128p_uniform_float64(states, index), xoroshiro128p_uniform_float64(states, index)
+    """A number of the standard normal distribution, which numba makes of two in single precision."""
+    u, v = xoroshiro128p_uniform_float32(states, index), xoroshiro128p_uniform_float32(states, index)
     return math.sqrt(np.float64(-2.0) * math.log(u)) * math.cos(np.float64(2.0 * math.pi) * v)
 
 

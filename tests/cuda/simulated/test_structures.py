@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numba import cuda
+from numba.cuda import random as numbas
 
 import adjit
+from adjit.runtime.library import xoroshiro
 from tests.cuda.kernels.extremes import greatest, states, walks
 from tests.cuda.simulated.checks import assert_close, on_device, on_host
 
@@ -223,3 +225,15 @@ def test_programs_that_draw():
     dot, h = g.normal(size=13), 1e-5
     ends = [adjit.vjp(payoff, before, given[1] + s * dot, *given[2:], target="python")[0] for s in (h, -h)]
     assert np.vdot(wanted[1][0], dot) == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-7)
+
+
+@pytest.mark.parametrize("name", xoroshiro.DRAWS)
+def test_draws_are_numbas(name):
+    own = states(np.random.default_rng(1), 3)
+    others = own.copy()
+    with np.errstate(over="ignore"):
+        drawn = [getattr(numbas, name)(own, 1) for _ in range(5)]
+        ours = [xoroshiro.DRAWS[name](xoroshiro.States(others["s0"], others["s1"]), 1) for _ in range(5)]
+    np.testing.assert_array_equal(own, others)
+    np.testing.assert_allclose(np.array(drawn, float), np.array(ours, float), rtol=1e-7)
+    assert "normal" in name or drawn == ours
