@@ -17,6 +17,7 @@ from numba import errors, typeof, types
 
 from adjit.errors import TypeMismatch
 from adjit.notation import to_text
+from adjit.runtime.library.gpus import is_on_device
 from adjit.transform.source.structures import ARRAYS, has_array
 
 _PLAIN = (types.Boolean, types.Integer, types.Complex)
@@ -72,6 +73,8 @@ def is_taken(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(is_taken, value))
     is_array_like = isinstance(value, np.ndarray) and type(value) not in ARRAYS
+    if is_on_device(value):
+        return False  # whose type may be that of an array
     return not is_array_like and _is_taken(specialised(type_of(value)))
 
 
@@ -111,10 +114,10 @@ def told(value: Any) -> tuple[str, str]:
         return "an integer of more than 64 bits", "Pass float(...) of it."
     if isinstance(value, numbers.Number):
         return f"of type {_name_of(kind)}", "Pass float(...) of it."
-    if any(hasattr(value, name) for name in ("__cuda_array_interface__", "__dlpack__")) and _is_elsewhere(value):
+    if is_on_device(value) or _is_elsewhere(value):
         return (
             f"of type {_name_of(kind)}, an array on a device",
-            "Pass a copy in NumPy's memory, as its .cpu() or .get().",
+            "Pass a copy in NumPy's memory, as its .copy_to_host(), .cpu() or .get().",
         )
     if has_array(value):
         return f"of type {_name_of(kind)}, which is no NumPy array", "Pass np.asarray(...) of it."
@@ -136,8 +139,6 @@ _NUMBERS = "Pass numbers, NumPy arrays of numbers, or tuples of those."
 
 def _is_elsewhere(value: Any) -> bool:
     """Whether an array of another library is not in memory that NumPy reads."""
-    if hasattr(value, "__cuda_array_interface__"):
-        return True
     device = getattr(value, "__dlpack_device__", None)
     return callable(device) and device()[0] != 1  # of DLPack's numbers that of the CPU
 

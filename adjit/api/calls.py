@@ -18,8 +18,9 @@ import numpy as np
 from numba import types
 
 from adjit.api.dispatch import derive
-from adjit.api.trees import Template, conform, is_on_device, leaves, parts_of, template
+from adjit.api.trees import Template, conform, leaves, parts_of, template
 from adjit.errors import WrongCall
+from adjit.runtime.library.gpus import is_on_device
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import WIDEST, Derivative, shown
 

@@ -127,10 +127,6 @@ def jvp(
     check_kind("jvp", chosen.target)
     _check_several(several, chosen)
     arguments = bind(spec, primals)
-    if chosen.target == "cuda":
-        instead = "Give one an argument that is given, shaped as that."
-        dots_given = parts_of(tangents, len(primals), f"the tangents of {shown(spec)} are", instead)
-        return push_on_device(spec, chosen, arguments, dots_given)
     laid = laid_out(spec, list(derivatives.parameters(spec).parameters), arguments)
     if laid is not None:
         layouts, arguments = laid
@@ -140,6 +136,8 @@ def jvp(
         tangents = [taken(layout, t, what, primal) for layout, t, primal in own]
     instead = "Give one an argument that is given, shaped as that."
     tangents = parts_of(tangents, len(primals), f"the tangents of {shown(spec)} are", instead)
+    if chosen.target == "cuda":
+        return push_on_device(spec, chosen, arguments, tangents, () if laid is None else laid[0])
     names, shapes = list(derivatives.parameters(spec).parameters), [template(a) for a in arguments]
     count = 0
     if several:
@@ -401,12 +399,14 @@ def vmap(function: Any = None, in_axes: Any = 0, out_axes: int = 0, **options: A
     length 0 and results are arrays, whose shapes only a call tells.
     """
     chosen = make_options(options, ("in_axes", "out_axes"))
-    if chosen.target in ("cuda", "cuda-device"):
-        raise Unsupported("vmap for a GPU", instead="Write the loop: each trip is a thread there.")
+    if chosen.target == "cuda-device":
+        raise Unsupported("vmap in a kernel", instead="Call the function in each thread.")
     if function is None:
         return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, **options)
     function = as_python(function)
     settings = chosen.for_derivatives()
+    if chosen.target == "cuda":
+        settings["parallel"] = True  # trips are threads there
     whole = bound(function)
     if whole is None:
         return derive(derivatives.mapping(function, in_axes, out_axes, **settings), chosen)
@@ -503,9 +503,9 @@ def _derived(
         settings |= _places(intermediates, has_aux or holomorphic, chosen)
         has_aux = True  # their adjoints are where the second result of the function would be
     if has_paths(wrt):
-        if chosen.target in ("cuda", "cuda-device"):
+        if chosen.target == "cuda-device":
             raise Unsupported(
-                f"wrt={wrt!r}, a part of an argument, for a GPU",
+                f"wrt={wrt!r}, a part of an argument, in a kernel",
                 instead="Pass that part as an argument of its own.",
             )
         inner = function if whole is None else whole.function

@@ -27,11 +27,13 @@ from adjit.api.notation import to_text, to_types
 from adjit.api.on_device import NEEDS_DEVICE
 from adjit.api.options import Options, make_options
 from adjit.api.races import check_launch, is_asked_for, looking_at_kernels
-from adjit.api.trees import is_on_device
+from adjit.api.trees import leaves
 from adjit.errors import AdjitError, InternalError, TypeMismatch, WrongCall, WrongWrt
 from adjit.runtime.backend.dispatcher import SpecialisedDispatcher, compiler_lock, sparing
 from adjit.runtime.compile import load
 from adjit.runtime.library import check_separate
+from adjit.runtime.library.gpus import is_on_device
+from adjit.runtime.library.xoroshiro import States, is_states
 from adjit.transform import ir
 from adjit.transform.ir.types import array_type, writable
 from adjit.transform.source.callables import python_function, signature
@@ -104,6 +106,7 @@ class DerivedKernel:
             from adjit.runtime.cuda import arrays, streams
 
             given = (*arguments, *named.values())
+            arrays.check_one_device(f"{self.kind}({self.function.__name__})", given)
             with streams.on(stream or streams.current() or arrays.stream_for(given)):
                 self._run(grid, block, shared_bytes, arguments, named)
 
@@ -181,6 +184,10 @@ class DerivedKernel:
 
     def type_of(self, value: Any) -> types.Type:
         """The type of an argument or a shadow, as the transformation sees it."""
+        if is_states(value):
+            return self.type_of(self._words(value))
+        if isinstance(value, States):
+            return types.NamedTuple([self.type_of(word) for word in value], States)  # type: ignore[no-untyped-call]
         if is_on_device(value):
             from adjit.runtime.cuda import arrays
 
@@ -212,8 +219,9 @@ class DerivedKernel:
             pairs = zip(self.parameters, arguments, strict=True)
             arguments = [arrays.given(owner, name, value) for name, value in pairs]
             shadows = {k: arrays.given(owner, self._shadow_names[k], shadow) for k, shadow in shadows.items()}
+        arguments = [self._words(a) if is_states(a) else a for a in arguments]
         for name, value in zip(self.parameters, arguments, strict=True):
-            if not (self.is_on_device and is_on_device(value)):
+            if not (self.is_on_device and (is_on_device(value) or isinstance(value, States))):
                 check_value(owner, name, value)
         for k, shadow in shadows.items():
             self._check_shadow(k, arguments[k], shadow)
@@ -249,7 +257,7 @@ class DerivedKernel:
     def _check_shadow(self, position: int, value: Any, shadow: Any) -> None:
         name, own = self._shadow_names[position], self.parameters[position]
         is_number = not self.is_array(value)
-        kind = np.dtype(type(value)) if is_number else value.dtype
+        kind = value.s0.dtype if isinstance(value, States) else np.dtype(type(value)) if is_number else value.dtype
         if kind.kind != "f":
             raise WrongWrt(f"`{name}` is given, but {own} is no float", instead="Leave it out.")
         shape = (1,) if is_number else value.shape
@@ -261,6 +269,14 @@ class DerivedKernel:
                 why="A shadow has the shape and the type of its argument; that of a number has one element.",
                 instead=f"Give np.zeros({shape}, np.{kind}), or what flows into it.",
             )
+
+    def _words(self, states: Any) -> States:
+        """The words of the states that a kernel draws from, on the same memory."""
+        if isinstance(states, np.ndarray):
+            return States(*(states[name] for name in States._fields))
+        from adjit.runtime.cuda import arrays
+
+        return arrays.words(states)
 
     def is_array(self, value: Any) -> bool:
         """Whether it is an array as the target has them."""
@@ -330,11 +346,13 @@ class _Made:
     def _check_separate(self, made: ir.Function, given: Sequence[Any], unread: Sequence[int]) -> None:
         """Aliased where memory that is stored to is that of two arguments."""
         changed = set(made.body.yields)
-        pairs = zip(made.body.args, given, strict=True)
-        arrays = [(p, value) for k, (p, value) in enumerate(pairs) if ir.is_array(p) and k not in unread]
-        for k, (p, value) in enumerate(arrays):
-            for q, other in arrays[:k]:
-                if p in changed or q in changed:
+        # the words of states lie in turn in one piece of memory
+        own = [(k, leaf) for k, value in enumerate(given) for leaf in leaves(value)]
+        pairs = zip(made.body.args, own, strict=True)
+        arrays = [(p, k, value) for p, (k, value) in pairs if ir.is_array(p) and k not in unread]
+        for n, (p, k, value) in enumerate(arrays):
+            for q, j, other in arrays[:n]:
+                if j != k and (p in changed or q in changed):
                     self.check_pair(value, other)
 
     def check_pair(self, left: Any, right: Any) -> None:
@@ -344,7 +362,7 @@ class _Made:
     def _check_unread(self, made: ir.Function, unread: Sequence[int]) -> None:
         read = {array for op in made.body.inside for array in op.memory_read}
         for k in unread:
-            if made.body.args[k] in read:
+            if made.params[k] in read:
                 name = self.owner.parameters[k]
                 raise WrongCall(
                     f"`{name}` is None, and {self.owner.kind}({self.owner.function.__name__}) reads its elements",

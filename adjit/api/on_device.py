@@ -7,6 +7,7 @@ In: a `Derivative`, options, arrays on the device. Out: results there; nothing i
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Sequence
@@ -22,12 +23,15 @@ from adjit.api.notation import to_text
 from adjit.api.options import Options
 from adjit.api.plans import GRADIENTS
 from adjit.api.races import check_program, is_asked_for, looking_at_kernels
-from adjit.api.structures import laid_out, result_of
-from adjit.api.trees import Template, conform, is_on_device, leaves, map_leaves, template, zero
+from adjit.api.structures import Layouts, laid_out, like, result_of
+from adjit.api.trees import Template, conform, leaves, map_leaves, template, zero
 from adjit.errors import Stretched, Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import Picklable, compiler_lock, sparing
+from adjit.runtime.library.gpus import is_on_device
+from adjit.runtime.library.xoroshiro import States, is_states
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, shown
+from adjit.transform.source.structures import Layout, NotTaken, is_structure, taken_apart
 
 if TYPE_CHECKING:
     from adjit.api.explain import Explanation
@@ -51,10 +55,12 @@ class OnDevice(Specialising, Picklable):
 
         from adjit.runtime.cuda import arrays, streams
 
+        own = _leaves_of(bound)
+        arrays.check_one_device(shown(self.derivative), own)
         # what the caller chose with `adjit.cuda.on` comes first
-        with streams.on(streams.current() or arrays.stream_for(bound)):
+        with streams.on(streams.current() or arrays.stream_for(own)):
             found = self._called(given)
-        return arrays.as_first(found, bound)
+        return arrays.as_first(found, own)
 
     def _called(self, given: tuple[Any, ...]) -> Any:
         """What a call with the backend's arrays gives."""
@@ -74,9 +80,16 @@ class OnDevice(Specialising, Picklable):
         names = list(self.__signature__.parameters)
         found = laid_out(self.derivative, names, given, self.has_constants, self.has_extents)
         assert found is not None
-        layouts, leaves = found
-        result = self._of_layouts(layouts)._called(leaves)
-        return result_of(self.derivative, layouts, leaves, result) if self.derivative.kind in GRADIENTS else result
+        layouts, own = _on_device(self.derivative, names, found)
+        is_gradient = self.derivative.kind in GRADIENTS
+        asked = [layout for p in self.derivative.wrt or () if (layout := layouts[p]) is not None]
+        is_structure_asked = not is_gradient and any(layout.kind != "array" for layout in asked)
+        if is_structure_asked or any(layout.kind == "static" for layout in asked):
+            self._refuse(layouts, given)
+        from adjit.runtime.cuda import arrays
+
+        result = arrays.as_first(self._of_layouts(layouts)._called(own), _leaves_of(given))
+        return result_of(self.derivative, layouts, own, result) if is_gradient else result
 
     def of_leaves(self, *arguments: Any) -> Any:
         """A call with arguments that are known to be taken."""
@@ -136,6 +149,8 @@ class OnDevice(Specialising, Picklable):
 
     @staticmethod
     def _type_of(argument: Any) -> types.Type:
+        if isinstance(argument, States):
+            return types.NamedTuple(list(map(OnDevice._type_of, argument)), States)  # type: ignore[no-untyped-call]
         if isinstance(argument, tuple) and argument:
             return types.Tuple(tuple(map(OnDevice._type_of, argument)))  # type: ignore[no-untyped-call]
         if is_on_device(argument):
@@ -151,10 +166,12 @@ TARGETS["cuda"] = OnDevice
 # ------------------------------------------------------------------------------------------------------ jvp and vjp
 
 
-def push_on_device(spec: Any, options: Options, arguments: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """The value, and its change along tangents, of the first so many arguments."""
+def push_on_device(
+    spec: Any, options: Options, arguments: Sequence[Any], tangents: Sequence[Any], layouts: Layouts
+) -> tuple[Any, Any]:
+    """The value, and its change along tangents, of the first so many arguments; `layouts`: of those that were built."""
     names = list(derivatives.parameters(spec).parameters)
-    given = _given(spec, names, arguments)
+    layouts, given = _on_device(spec, names, (layouts or (None,) * len(names), tuple(arguments)))
     shapes = [template(a) for a in given]
     dots = [conform(t, s, f"the tangent of argument {n!r}") for t, s, n in zip(tangents, shapes, names, strict=False)]
     dots += [zero(s) for s in shapes[len(dots) :]]
@@ -175,10 +192,11 @@ class PullbackOnDevice:
 
     _spec: Any
     _result: Template
-    _count: int
+    _positions: Sequence[int]
     _active: tuple[int, ...]
     _sweep: Any
     _arguments: tuple[Any, ...]
+    _layouts: Layouts = ()
 
     def __call__(self, *seeds: Any) -> tuple[Any, ...]:
         if len(seeds) != 1:
@@ -188,8 +206,9 @@ class PullbackOnDevice:
             )
         seed = conform(seeds[0], self._result, "the seed")
         bars = () if not self._active else self._sweep(*self._arguments, seed)
-        found = dict(zip(self._active, bars, strict=True))
-        return tuple(found.get(k) for k in range(self._count))
+        layouts = dict(enumerate(self._layouts))
+        found = {k: like(layouts.get(k), bar, {}) for k, bar in zip(self._active, bars, strict=True)}
+        return tuple(found.get(k) for k in self._positions)
 
     def __repr__(self) -> str:
         return f"<pullback of {shown(self._spec)} with respect to {self._active}>"
@@ -203,12 +222,18 @@ def pull_on_device(spec: Any, options: Options, arguments: Sequence[Any], count:
     """The value, and the function that takes an adjoint of it to those of the first `count` arguments."""
     from adjit.runtime.cuda import memory
 
-    given = _given(spec, list(derivatives.parameters(spec).parameters), arguments)
+    names = list(derivatives.parameters(spec).parameters)
+    layouts: Layouts = ()
+    given = _given(spec, names, arguments)
+    laid = laid_out(spec, names, given)
+    if laid is not None:
+        layouts, given = _on_device(spec, names, laid)
+        spec = derivatives.of_structures(spec, layouts)
     kept = tuple(map_leaves(lambda leaf: memory.copy(leaf) if is_on_device(leaf) else leaf, a) for a in given)
     active = tuple(k for k in range(count) if _is_active(template(kept[k])))
     value = _value_of(spec, options)(*kept)
     sweep = derive(Derivative(function=spec, kind="vjp", wrt=active), options) if active else None
-    return value, PullbackOnDevice(spec, template(value), count, active, sweep, kept)
+    return value, PullbackOnDevice(spec, template(value), range(count), active, sweep, kept, layouts)
 
 
 def _value_of(spec: Any, options: Options) -> Any:
@@ -216,29 +241,62 @@ def _value_of(spec: Any, options: Options) -> Any:
 
 
 def _given(spec: Any, names: Sequence[str], arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments, as the backend has them; WrongDevice for NumPy's arrays, Unsupported for lists and objects."""
+    """The arguments, as the backend has them; WrongDevice for NumPy's arrays. Lists, dictionaries and objects stay what
+    they are, until they are taken apart."""
     from adjit.runtime.cuda import arrays
 
     owner = shown(spec)
-    for name, value in zip(names, arguments, strict=True):
-        _check(owner, name, value)
-    return tuple(arrays.given(owner, n, a) for n, a in zip(names, arguments, strict=True))
+    pairs = [(name, value, is_structure(value)) for name, value in zip(names, arguments, strict=True)]
+    for name, value, is_built in pairs:
+        if not is_built:
+            _check(owner, name, value)
+    taken = (value if is_built else arrays.given(owner, name, value) for name, value, is_built in pairs)
+    return tuple(arrays.words(value) if is_states(value) else value for value in taken)
+
+
+def _on_device(
+    spec: Any, names: Sequence[str], found: tuple[Layouts, tuple[Any, ...]]
+) -> tuple[Layouts, tuple[Any, ...]]:
+    """What `laid_out` gives, with the leaves as the backend has them; Unsupported where there are lists of numbers."""
+    layouts, leaves = found
+    for name, layout in zip(names, layouts, strict=True):
+        if layout is not None and _has_columns(layout):
+            raise Unsupported(
+                f"argument `{name}` of {shown(spec)}, in which a list of numbers is, for a GPU",
+                why="Its numbers are in the host's memory, and nothing is copied from there.",
+                instead="Make it an array on the device, or a tuple if there are a few.",
+            )
+    return layouts, _given(spec, names, leaves)
+
+
+def _has_columns(layout: Layout) -> bool:
+    return layout.kind in ("table", "records") or any(map(_has_columns, layout.parts))
+
+
+def _leaves_of(arguments: Sequence[Any]) -> list[Any]:
+    """What is in the arguments."""
+    found: list[Any] = []
+    for argument in arguments:
+        if not is_structure(argument):
+            found.append(argument)
+            continue
+        with contextlib.suppress(NotTaken):  # which is refused when it is laid out
+            taken_apart(argument, found)
+    return found
 
 
 def _check(owner: str, name: str, value: Any) -> None:
     if type(value) is tuple:
         for part in value:
             _check(owner, name, part)
-    elif is_on_device(value) and np.dtype(value.dtype).names:
+    elif is_on_device(value) and np.dtype(value.dtype).names and not is_states(value):
         raise Unsupported(
-            f"argument `{name}` of {owner}, an array of records, for a GPU",
-            instead="Pass its fields as arrays. If they are states of random numbers, draw the numbers before, in a "
-            "kernel of its own, and pass them.",
+            f"argument `{name}` of {owner}, an array of records, for a GPU", instead="Pass its fields as arrays."
         )
     elif not is_on_device(value) and not isinstance(value, np.ndarray | int | float | np.number | np.bool_ | None):
         raise Unsupported(
             f"argument `{name}` of {owner} of type {type(value).__name__}, for a GPU",
-            why="Its functions take numbers, arrays on the device, and tuples of those.",
+            why="Its functions take numbers, arrays on the device, and what is built of those.",
             instead="Pass what is in it as arguments of their own, or in a tuple.",
         )
 

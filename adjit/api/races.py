@@ -9,6 +9,7 @@ element. Derivatives rest on there being no race, and have none then; in the sim
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjit.api.arguments import specialised, type_of
-from adjit.api.trees import is_on_device, map_leaves
+from adjit.api.trees import map_leaves
 from adjit.errors import InternalError, Place, Race
 from adjit.runtime.backend.dispatcher import compiler_lock
 from adjit.runtime.compile import load
-from adjit.runtime.library.gpus import SIMULATED
+from adjit.runtime.library.gpus import SIMULATED, is_on_device
 from adjit.transform.source.callables import python_function, signature
 from adjit.transform.source.derivative import Derivative, parameters
 
@@ -38,7 +39,7 @@ def is_asked_for() -> bool:
 
 def check_launch(asked: Asked, arguments: Sequence[Any], grid: Sequence[int]) -> None:
     """Race if the kernel, launched on copies of these arguments, has one. `grid`: and the bytes of shared memory."""
-    own = (a.copy() if isinstance(a, np.ndarray) else _on_host(a) for a in arguments)
+    own = (map_leaves(_own_on_host, a) for a in arguments)
     _Watched(asked)(*own, *grid)
 
 
@@ -83,6 +84,10 @@ def looking_at_kernels() -> Iterator[None]:
         raise InternalError(f"a generated kernel has a race: {faults[0]}")
 
 
+def _own_on_host(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else _on_host(value)
+
+
 def _on_host(value: Any) -> Any:
     """An argument in the host's memory; a number that is on the device as a number."""
     if not is_on_device(value):
@@ -106,7 +111,11 @@ class _Watched:
         names = list(signature(self.function).parameters)
         run, notes = self.nest(given[: len(names)]), Notes()
         pairs = zip(names, given, strict=False)
-        arguments = [watch(a, notes, f"`{n}`") if isinstance(a, np.ndarray) else a for n, a in pairs]
+
+        def watched(name: str, value: Any) -> Any:
+            return watch(value, notes, f"`{name}`") if isinstance(value, np.ndarray) else value
+
+        arguments = [map_leaves(functools.partial(watched, n), a) for n, a in pairs]
         with np.errstate(all="ignore"):
             run(*arguments, *given[len(names) :], notes)
         faults = notes.faults()

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from adjit.api.arguments import as_given, told
-from adjit.api.trees import is_on_device
 from adjit.errors import TypeMismatch
+from adjit.runtime.library.gpus import is_on_device
 from adjit.transform.source.derivative import Derivative, shown
 from adjit.transform.source.structures import (
     ARRAY,

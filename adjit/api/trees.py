@@ -17,6 +17,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from adjit.errors import TypeMismatch
+from adjit.runtime.library.gpus import is_on_device
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,6 @@ def _leaf(value: Any) -> Leaf:
     return Leaf(False, False, None, (), "C", value)
 
 
-def is_on_device(value: Any) -> bool:
-    """Whether it is an array on a GPU."""
-    return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__cuda_ndarray__")
-
-
 def conform(given: Any, wanted: Template, what: str) -> Any:
     """A fresh copy of a seed or tangent with the types of `wanted`; raises TypeMismatch, in which `what` names it."""
     if isinstance(wanted, tuple):
@@ -113,6 +109,7 @@ def _array(given: Any, wanted: Leaf, what: str) -> Any:
 def _array_on_device(given: Any, wanted: Leaf, what: str) -> Any:
     from adjit.runtime.cuda import arrays, memory
 
+    given = arrays.taken(given) if is_on_device(given) else given
     if not wanted.shape and isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool):
         return memory.number(given, wanted.dtype)
     if not is_on_device(given) or tuple(given.shape) != wanted.shape or np.dtype(given.dtype) != wanted.dtype:
@@ -121,7 +118,7 @@ def _array_on_device(given: Any, wanted: Leaf, what: str) -> Any:
             f"{what} is {described(given)}, not {kind} of {wanted.dtype} on the device",
             instead="Give one that is like what it belongs to.",
         )
-    return memory.copy(arrays.taken(given))
+    return memory.copy(given)
 
 
 def several_of(given: Any, wanted: Template, what: str) -> tuple[int, Template]:

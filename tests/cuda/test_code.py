@@ -11,7 +11,8 @@ pytestmark = needs_compiler
 # elements of a thread's own, sums, sums over one loop, gathers
 WITHOUT_ATOMICS = [
     "chain", "misfit", "in_threads", "two_sums", "sums_over_columns", "centred", "seep", "heat_plane", "leapfrog",
-    "permuted", "monte_carlo", "ensemble", "small_solves", "histogram_of_rows", "recurrence",
+    "permuted", "monte_carlo", "ensemble", "small_solves", "histogram_of_rows", "recurrence", "clusters",
+    "coupled", "potential",
 ]  # fmt: skip
 WITH_ATOMICS = ["gathered", "on_edges"]
 # in double precision, where the program is in single: what the range reductions of sines and cosines have

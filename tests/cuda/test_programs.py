@@ -358,7 +358,7 @@ REFUSED = [
     (with_managed_memory, "float64[::1]", "`cuda.managed_array` in a program", "outside", "cuda.managed_array(8)"),
     (with_parts_that_change_places, "float64[:, ::1]", "parts of an array that change places", "by an index", ""),
     (telling, "float64[::1]", "print of what is on the device", "outside", 'print("so far", total[0])'),
-    (of_records, "float64[::1]", "drawn, an array of records", "draw the numbers before", "drawn[1, 8](STATES, x, y)"),
+    (of_records, "float64[::1]", "drawn, an array of records", "Pass its fields", "drawn[1, 8](STATES, x, y)"),
     (with_another_argument, "float64[::1]", "weigh", "one value", "weigh[4, 8]"),
     (timed, "float64[::1]", "`event.elapsed_time`", "outside", "begin.elapsed_time(end)"),
     (with_pinned_memory, "float64[::1]", "`cuda.pinned` in a program", "outside", "cuda.pinned(x)"),

@@ -16,13 +16,10 @@ import numpy as np
 from numba import from_dtype, types
 
 from adjit.errors import WrongDevice
-from adjit.runtime.cuda.backend import alias, as_device_array, cuda
+from adjit.runtime.cuda.backend import alias, as_device_array, cuda, view
 from adjit.runtime.library.gpus import MODULE
-
-
-def is_device_array(value: Any) -> bool:
-    """Whether it is an array on a device."""
-    return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__cuda_ndarray__")
+from adjit.runtime.library.gpus import is_on_device as is_device_array
+from adjit.runtime.library.xoroshiro import States
 
 
 def type_of(array: Any) -> types.Array:
@@ -44,6 +41,33 @@ def given(owner: str, name: str, value: Any) -> Any:
             instead=f"Pass {MODULE}.cuda.to_device(...) of it, cupy.asarray(...), or a torch tensor on the device.",
         )
     return as_device_array(value) if is_device_array(value) else value
+
+
+def check_one_device(owner: str, arguments: Sequence[Any]) -> None:
+    """WrongDevice where arrays are on several GPUs, as far as they say on which."""
+    found = {place for a in _flat(arguments) if is_device_array(a) and (place := _device(a)) is not None}
+    if len(found) > 1:
+        numbers = " and ".join(map(str, sorted(found)))
+        raise WrongDevice(
+            f"arguments of {owner} are on devices {numbers}",
+            why="Kernels run on one, and see its memory.",
+            instead="Pass copies on one device.",
+        )
+
+
+def _device(array: Any) -> int | None:
+    """The number of the GPU that an array is on: of one of CuPy's or torch's, or of the backend's; None if unknown."""
+    speaks = getattr(array, "__dlpack_device__", None)
+    if speaks is not None:
+        return int(speaks()[1])
+    context = getattr(getattr(array, "gpu_data", None), "context", None)
+    return None if context is None else int(context.device.id)
+
+
+def words(states: Any) -> States:
+    """The words of the states that kernels draw from, on the same memory."""
+    own = as_device_array(states)
+    return States(*(view(own, alias(own)[name]) for name in States._fields))
 
 
 def taken(value: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 
 from adjit.errors import Unsupported, WrongCall
+from adjit.runtime.cuda.dlpack import described
 from adjit.runtime.cuda.pool import Pool
 from adjit.runtime.library.gpus import ASKED, BACKEND, MODULE, PACKAGES, SIMULATED, as_numba_scalar, is_installed
 
@@ -93,10 +94,19 @@ def _raw(size: int) -> Any:
 
 
 def as_device_array(value: Any) -> Any:
-    """The backend's array for what has `__cuda_array_interface__`; itself if it is one."""
+    """The backend's array for what has `__cuda_array_interface__`, or speaks DLPack; itself if it is one."""
     if hasattr(value, "__cuda_ndarray__") and (SIMULATED or isinstance(value, cuda.devicearray.DeviceNDArrayBase)):
         return value
+    if not hasattr(value, "__cuda_array_interface__"):
+        interface, capsule = described(value, None if SIMULATED else _LEGACY_STREAM)
+        if SIMULATED:
+            fake = importlib.import_module("numba.cuda.simulator.cudadrv.devicearray")
+            return fake.FakeCUDAArray(np.asarray(_Described(interface, capsule)))
+        value = _Part(interface, capsule)
     return cuda.as_cuda_array(value)
+
+
+_LEGACY_STREAM = 1  # whose work comes after that of all others, and before
 
 
 def alias(array: Any) -> np.ndarray[Any, Any]:
@@ -140,9 +150,10 @@ pool = Pool(_raw)
 
 
 class _Described:
-    """What NumPy takes an array's description from."""
+    """What NumPy takes an array's description from; `owner`: what keeps the memory."""
 
-    def __init__(self, interface: dict[str, Any]) -> None:
+    def __init__(self, interface: dict[str, Any], owner: Any = None) -> None:
+        self.owner = owner
         self.__array_interface__ = {
             "shape": interface["shape"],
             "strides": interface["strides"],

@@ -10,6 +10,7 @@ too, elements of shared memory that are read before they are stored to, and barr
 from __future__ import annotations
 
 import contextlib
+import operator
 import sys
 import threading
 from collections import defaultdict
@@ -141,9 +142,23 @@ def promised(notes: Notes, array: Watched, element: int, *place: int) -> None:
 
 def add(array: Watched, *index_and_value: Any) -> None:
     """`cuda.atomic.add` to a watched array."""
+    _atomic(array, index_and_value, operator.add)
+
+
+def raised(array: Watched, *index_and_value: Any) -> None:
+    """`cuda.atomic.max` of an element of a watched array."""
+    _atomic(array, index_and_value, max)
+
+
+def lowered(array: Watched, *index_and_value: Any) -> None:
+    """`cuda.atomic.min` of an element of a watched array."""
+    _atomic(array, index_and_value, min)
+
+
+def _atomic(array: Watched, index_and_value: Sequence[Any], make: Callable[[Any, Any], Any]) -> None:
     *index, value = index_and_value
     array._note(tuple(index), "atomic")
-    np.ndarray.__setitem__(array, tuple(index), np.ndarray.__getitem__(array, tuple(index)) + value)
+    np.ndarray.__setitem__(array, tuple(index), make(np.ndarray.__getitem__(array, tuple(index)), value))
 
 
 # ---------------------------------------------------------------------------------------------------- of the simulator

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from adjit.errors import Aliased, TypeMismatch
 from adjit.runtime.cuda.backend import alias, allocated, cuda, pool, set_to_zero, view
@@ -143,10 +142,16 @@ def check_output(output: Any, argument: Any) -> None:
 
 
 def check_separate(left: Any, right: Any) -> None:
-    """Aliased if two arrays share memory of which one is written."""
-    one, other = byte_bounds(alias(left)), byte_bounds(alias(right))
-    if alias(left).size and alias(right).size and one[0] < other[1] and other[0] < one[1]:
+    """Aliased if two arrays share memory of which one is written, or it takes long to see whether they do."""
+    try:
+        shared = np.shares_memory(alias(left), alias(right), max_work=_WORK)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        shared = True
+    if shared:
         raise Aliased("two arguments share memory and the function writes into one of them")
+
+
+_WORK = 1000  # candidates that are looked at: elements in turn, as of the words of states, take one
 
 
 def clear_workspaces() -> None:

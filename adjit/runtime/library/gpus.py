@@ -22,6 +22,17 @@ def is_installed(backend: str) -> bool:
     return importlib.util.find_spec(PACKAGES[backend]) is not None
 
 
+def is_on_device(value: Any) -> bool:
+    """Whether it is an array on a GPU, of whatever library."""
+    if hasattr(value, "__cuda_array_interface__") or hasattr(value, "__cuda_ndarray__"):
+        return True
+    device = getattr(value, "__dlpack_device__", None)
+    return callable(device) and not isinstance(value, type) and device()[0] in _CUDA
+
+
+_CUDA = (2, 13)  # DLPack's numbers of memory of a GPU's, and of managed memory
+
+
 def _chosen() -> str:
     if SIMULATED:
         return "simulator"

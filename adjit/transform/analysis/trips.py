@@ -204,9 +204,11 @@ class Sharings:
         return None
 
     def _is_promised(self, op: ir.Op, store: ir.Store) -> bool:
-        """Whether the user says that the two do not meet, where nothing else is known of the elements."""
+        """Whether the user says that the two do not meet, where nothing else is known of the elements; or they may."""
+        if isinstance(op, ir.Store) and op.extreme and op.extreme == store.extreme and op.atomic and store.atomic:
+            return True  # a GPU raises an element in whatever order
         stores = [s for s in (op, store) if isinstance(s, ir.Store) and s.promised and not s.add]
-        return any(self._model.element(s) is None for s in stores)
+        return any(s.promised == "surely" or self._model.element(s) is None for s in stores)
 
     def _distance(self, loop: ir.For, pairs: Sequence[Pair]) -> int | None:
         """How far apart two trips can be that add to the same element; None if that has no end, or they do not add."""

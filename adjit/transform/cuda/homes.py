@@ -96,11 +96,13 @@ class BlockNest:
         """What is done about each array and sum that the launch changes, and which those are."""
         stores = [op for op in self.outer.body.inside if isinstance(op, ir.Store)]
         given = {aliases.find(v): v for v in ir.free_vars(self.outer.body) if ir.is_array(v)}
-        atomic = [aliases.find(op.array) for op in stores if op.atomic]
+        atomic = [aliases.find(op.array) for op in stores if op.atomic and not op.extreme]
+        raised = [aliases.find(op.array) for op in stores if op.extreme]
         changed = [aliases.find(op.array) for op in stores]
         inside = {aliases.find(op.out): op.out for op in self.homes}  # type: ignore[attr-defined]
         found = [
-            ("own elements", [given[m] for m in changed if m in given and m not in atomic]),
+            ("own elements", [given[m] for m in changed if m in given and m not in (*atomic, *raised)]),
+            ("raised or lowered, atomically", [given[m] for m in raised if m in given]),
             ("sums, a part for each block", [slot.out for slot in self.outer.slots]),
             ("atomic additions", [given[m] for m in atomic if m in given]),
             ("atomic additions in the block's memory", [inside[m] for m in atomic if m in inside and m not in given]),

@@ -61,8 +61,10 @@ class Nest:
         adds = [op for op in self.outer.body.inside if isinstance(op, ir.Store) and op.add and op not in apart]
         shared = dict.fromkeys(op.array for op in adds if aliases.find(op.array) in self.atomic)
         split = dict.fromkeys(store.array for store in apart)
+        raised = dict.fromkeys(s.array for s in self.outer.body.inside if isinstance(s, ir.Store) and s.extreme)
         found = [
-            ("own elements", self.own),
+            ("own elements", tuple(v for v in self.own if v not in raised)),
+            ("raised or lowered, atomically", tuple(raised)),
             (f"{extreme(self.outer) or 'sums'}, a part for each block", tuple(slot.out for slot in self.outer.slots)),
             ("each thread adds up its trips, a second launch those sums", split),
             ("atomic additions", shared),

@@ -41,6 +41,7 @@ from adjit.transform.cuda.in_order import in_order
 from adjit.transform.cuda.kernel_body import Axis, KernelBody, Sum
 from adjit.transform.cuda.mapping import Mapping, Nest
 from adjit.transform.cuda.meeting import with_atomics
+from adjit.transform.cuda.pairs import by_pairs
 from adjit.transform.cuda.parameters import Parameters
 from adjit.transform.cuda.plan import Launched, Plan, cell_type
 from adjit.transform.cuda.prepared import prepared
@@ -69,7 +70,8 @@ def planned(
     deterministic: what threads would add up atomically is added up in the order of the trips.
     """
     function = with_bounded_tapes(prepared(function))
-    function = checked(added_by_terms(checked(made_before(function), "made before")), "by terms")
+    function = checked(by_pairs(checked(made_before(function), "made before")), "by pairs")
+    function = checked(added_by_terms(function), "by terms")
     function = sum_uniform(gather_additions(simplify(function)))
     function = _with_blocks(function)
     return _Outline(in_order(function) if deterministic else function, on_device, of_kernel).plan()

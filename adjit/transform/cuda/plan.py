@@ -59,7 +59,9 @@ def numbers(function: ir.Function, given: Sequence[types.Type]) -> list[ir.Var]:
 def as_numbers(type_: types.Type) -> types.Type:
     """The type of an argument as the program has it: an array of shape () is a number."""
     if isinstance(type_, types.BaseTuple):
-        return tuple_type([as_numbers(part) for part in tuple_parts(type_)])
+        parts = [as_numbers(part) for part in tuple_parts(type_)]
+        named = getattr(type_, "instance_class", None)
+        return tuple_type(parts) if named is None else types.NamedTuple(parts, named)  # type: ignore[no-untyped-call]
     return type_.dtype if _is_cell(type_) else type_  # type: ignore[attr-defined]
 
 

@@ -16,6 +16,7 @@ from numba import types
 
 from adjit.errors import Unsupported
 from adjit.transform import ir
+from adjit.transform.analysis.extremes import as_atomic
 from adjit.transform.cuda.products import products_as_loops
 from adjit.transform.machine.lanes import write_extrema
 from adjit.transform.rewrite.checked import checked
@@ -41,9 +42,12 @@ def prepared(function: ir.Function) -> ir.Function:
 
 
 def _for_kernels(op: ir.Op) -> ir.Op | Sequence[ir.Op]:
-    """The operation as a GPU does it best: checks are before loops, and a power of a whole number is products."""
+    """The operation as a GPU does it best: checks are before loops, a power of a whole number is products, and one
+    operation raises an element."""
     if isinstance(op, ir.For):
         return checked_first(op)
+    if isinstance(op, ir.If):
+        return as_atomic(op)
     if isinstance(op, ir.Store) and op.add and ir.is_literal(op.value, 0):
         return ()
     if isinstance(op, ir.Call) and ir.canonical(op.callee) is operator.pow:

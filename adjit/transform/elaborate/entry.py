@@ -55,6 +55,7 @@ from adjit.transform.elaborate.values.record_arrays import records_of
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Complex,
+    Fields,
     Grown,
     Number,
     Record,
@@ -712,7 +713,10 @@ def _type_of(ctx: Context, value: Value) -> types.Type:
         part = value.real.type
         return part.copy(dtype=dtype(value)) if isinstance(part, types.Array) else dtype(value)
     if isinstance(value, TupleValue):
-        return tuple_type([_type_of(ctx, item) for item in value.items])
+        items = [_type_of(ctx, item) for item in value.items]
+        if isinstance(value.fields, Fields):
+            return types.NamedTuple(items, value.fields.of)  # type: ignore[no-untyped-call]
+        return tuple_type(items)
     if isinstance(value, Static) and value.value is None:
         return types.none
     if isinstance(value, Static) and isinstance(value.value, str):

@@ -26,6 +26,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.runtime.library.xoroshiro import DRAWS
 from adjit.transform import ir
 from adjit.transform.elaborate.operators import applied
 from adjit.transform.elaborate.values import scalars
@@ -186,9 +187,8 @@ _REFUSED: dict[str, tuple[str, str]] = {
          "Find the places in a kernel of its own, and keep them in an integer array.")),
     **dict.fromkeys(("atomic.and_", "atomic.or_", "atomic.xor"),
         ("which is not adjit's", "Do it in a kernel of its own.")),
-    **dict.fromkeys(("atomic.max", "atomic.min", "atomic.nanmax", "atomic.nanmin"),
-        ("of which the reverse would have to know which thread's value it is",
-         "Write a tree in shared memory, or take np.max of an array in the program that launches the kernel.")),
+    **dict.fromkeys(("atomic.nanmax", "atomic.nanmin"),
+        ("which is not adjit's", "Use cuda.atomic.max or min, where no element is nan before.")),
     **dict.fromkeys(_OF_HOST, ("which is the host's", "Make the array before the launch, and pass it.")),
     **dict.fromkeys(("declare_device", "jit"), ("in a kernel", "Define the function outside, with its source.")),
 }  # fmt: skip
@@ -316,7 +316,7 @@ def _array(frame: Frame, name: str, args: list[Value], named: dict[str, Value]) 
 
 
 def _atomic(frame: Frame, args: list[Value], named: dict[str, Value], callee: Any) -> Value:
-    """`cuda.atomic.add(array, index, value)`, or `sub`, as a statement."""
+    """`cuda.atomic.add(array, index, value)`, or `sub`, `max` and `min`, as a statement."""
     ctx, name = frame.ctx, f"cuda.atomic.{callee.__name__}"
     array, index, value = bound(frame, name, "array index value:number", args, named)
     if not isinstance(array, ir.Var) or not is_array(array):
@@ -334,8 +334,17 @@ def _atomic(frame: Frame, args: list[Value], named: dict[str, Value], callee: An
     number = scalars.cast(ctx, operand(ctx, value), dtype(array))
     if callee is operator.sub:
         number = scalars.scalar(ctx, operator.neg, (number,))
-    ctx.builder.store(array, [as_index(ctx, e, "an index") for e in entries], number, add=True)  # type: ignore[arg-type]
+    place = tuple(as_index(ctx, e, "an index") for e in entries)  # type: ignore[arg-type]
+    if callee in _BETTER:
+        better = scalars.scalar(ctx, _BETTER[callee], (number, ctx.builder.load(array, place)))
+        with ctx.builder.when(better):
+            ctx.builder.emit(ir.Store(array=array, index=place, value=number, extreme=callee.__name__))
+    else:
+        ctx.builder.store(array, place, number, add=True)
     return Static(None)
+
+
+_BETTER = {max: operator.gt, min: operator.lt}
 
 
 def _fused(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -374,6 +383,8 @@ _CALLS: dict[str, _Handler] = {
     "const.array_like": _constant,
     "atomic.add": functools.partial(_atomic, callee=operator.add),
     "atomic.sub": functools.partial(_atomic, callee=operator.sub),
+    "atomic.max": functools.partial(_atomic, callee=max),
+    "atomic.min": functools.partial(_atomic, callee=min),
     "fma": _fused,
     "selp": _chosen,
     "cbrt": lambda frame, args, named: frame.ctx.call(frame, Static(np.cbrt), args, named),
@@ -412,22 +423,36 @@ _ROUNDING: dict[Any, Any] = {math.floor: np.floor, math.ceil: np.ceil, math.trun
 
 
 def in_kernel(callee: Any) -> Any:
-    """What a call in a kernel calls: the Python function of a device function, and what rounds to a float."""
+    """What a call in a kernel calls: the Python function of a device function, what rounds to a float, and draws."""
+    if _draw_of(callee) is not None:
+        return _draw_of(callee)
     if type(callee) is type(math.floor):
         return _ROUNDING.get(callee, callee)
     own = getattr(callee, "py_func", None)
     return own if isinstance(own, FunctionType) else callee
 
 
+def _draw_of(callee: Any) -> Any:
+    """The function of ours that draws what one of `numba.cuda.random` does; None of any other."""
+    is_there = str(getattr(callee, "__module__", "")).endswith("cuda.random")
+    return DRAWS.get(callee.__name__) if is_there else None
+
+
 def check_called(ctx: Context, callee: Any) -> None:
     """Refuses what a kernel may not call, or what has no derivative there."""
     home, owner = str(getattr(callee, "__module__", "")), getattr(callee, "__self__", None)
     draws = isinstance(owner, random.Random | np.random.RandomState | np.random.Generator)
-    if draws or home.endswith("cuda.random"):
+    if draws or (home.endswith("cuda.random") and _draw_of(callee) is None):
         raise ctx.unsupported(
-            "a random number that is drawn in a kernel",
-            "Draw the numbers before the launch, and pass them in an array.",
+            f"a random number that is drawn in a kernel by {getattr(callee, '__name__', 'it')}",
+            "Use xoroshiro128p_uniform and normal of numba.cuda.random, or pass the numbers in an array.",
             why="Its adjoint would draw others.",
+        )
+    if type(callee).__name__ == "ExternFunction":
+        raise ctx.unsupported(
+            f"a call of {callee.name}, which cuda.declare_device links in",
+            "Write it in Python, as a device function.",
+            why="There is no source of it to read.",
         )
     if is_kernel(callee):
         raise ctx.unsupported(

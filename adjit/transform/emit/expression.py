@@ -212,11 +212,12 @@ class Expressions:
     def element(self, array: ir.Operand, index: Sequence[ir.Operand]) -> str:
         return f"{self.atom(array)}[{self.operands(index) or '()'}]"
 
-    def atomic_addition(self, array: ir.Operand, index: Sequence[ir.Operand], value: ir.Operand) -> str:
-        """An addition that no other thread gets into."""
-        add = self.globals.text(ir.of_cuda("atomic.add"))
+    def atomic(self, op: ir.Store) -> str:
+        """An addition that no other thread gets into; so of raising an element, or lowering it."""
+        callee = self.globals.text(ir.of_cuda(f"atomic.{op.extreme or 'add'}"))
+        index = op.index
         place = self.text(index[0]) if len(index) == 1 else parenthesised([self.text(i) for i in index])
-        return f"{add}({self.atom(array)}, {place if index else '()'}, {self.text(value)})"
+        return f"{callee}({self.atom(op.array)}, {place if index else '()'}, {self.text(op.value)})"
 
     def barrier(self) -> str:
         """All threads of a block wait for each other."""

@@ -329,7 +329,7 @@ def _renewed(holder: ir.Op | None, region: ir.Region) -> frozenset[ir.Operand]:
 
 
 def _is_atomic(region: ir.Region, position: int) -> bool:
-    """Whether an atomic addition stands there."""
+    """Whether an atomic operation stands there."""
     op = region.ops[position] if position < len(region.ops) else None
     return isinstance(op, ir.Store) and op.atomic
 

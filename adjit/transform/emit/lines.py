@@ -252,8 +252,8 @@ class Layout:
     def _assign(self, statement: Assign, indent: str) -> None:
         op = statement.op
         match op:
-            case ir.Store(array=array, index=index, value=value, atomic=True):
-                self._line("", self._print.atomic_addition(array, index, value), "", indent)
+            case ir.Store(atomic=True):
+                self._line("", self._print.atomic(op), "", indent)
             case ir.Store(array=array, index=index, value=value, add=add):
                 self._update(self._print.element(array, index), value, add, indent)
             case ir.Barrier():

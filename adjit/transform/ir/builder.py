@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from numba import types
 
@@ -80,7 +80,12 @@ class Builder:
         return out
 
     def store(
-        self, array: Operand, index: Sequence[Operand], value: Operand, add: bool = False, promised: bool = False
+        self,
+        array: Operand,
+        index: Sequence[Operand],
+        value: Operand,
+        add: bool = False,
+        promised: bool | Literal["surely"] = False,
     ) -> None:
         self.emit(Store(array=array, index=tuple(index), value=value, add=add, promised=promised))
 

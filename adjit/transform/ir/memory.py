@@ -76,16 +76,20 @@ class Load(Op):
 class Store(Op):
     """`array[index] = value`; `add` makes it `array[index] += value` without a Load of its own.
 
-    promised: no other trip of the loops over prange around touches the element, or its user has a race already.
-    atomic: threads may add to the element at the same time; in kernels.
+    promised: no other trip of the loops over prange around touches the element, or its user has a race already; that is
+    believed where nothing else is known of the element, or "surely", where the store is in a branch that sees to it.
+    atomic: threads may add to the element at the same time, or raise or lower it; in kernels.
+    extreme: "max" or "min": it stands, alone, in a branch that is taken where the value is greater than the element, or
+    less, and more than one thread of a kernel may do so.
     """
 
     array: Operand = operand(memory="written")
     index: tuple[Operand, ...] = operands()
     value: Operand = operand()
     add: bool = False
-    promised: bool = False
+    promised: bool | Literal["surely"] = False
     atomic: bool = False
+    extreme: Literal["", "max", "min"] = ""
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ class _Printer:
                 shape = f"({self.operands(op.shape)})" if op.like is None else f"like {self.operand(op.like)}"
                 return f"alloc {shape}" + ("" if op.fill is None else f" fill {self.operand(op.fill)}")
             case ir.Store():
-                sign = ("atomic " if op.atomic else "") + ("+=" if op.add else "=")
+                sign = ("atomic " if op.atomic else "") + ("+=" if op.add else f"{op.extreme}=")
                 return f"store {self.operand(op.array)}[{self.operands(op.index)}] {sign} {self.operand(op.value)}"
             case ir.For():
                 flags = [flag for flag in ("stops", "order_free", "parallel") if getattr(op, flag)]

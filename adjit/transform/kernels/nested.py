@@ -7,6 +7,7 @@ In: an `Asked`, or a launch in a program, and numba types. Out: loops over eleme
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 from numba import types
@@ -21,6 +22,7 @@ from adjit.transform.kernels.launches import without_levels
 from adjit.transform.kernels.limits import check_shared
 from adjit.transform.kernels.one_stretch import in_one_stretch
 from adjit.transform.kernels.races import check_races
+from adjit.transform.kernels.rounds import in_rounds
 from adjit.transform.kernels.stretches import nest
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
@@ -39,12 +41,16 @@ def in_few_stretches(asked: Asked, arg_types: Sequence[types.Type], build: Build
     """The nest as it is to be derived: tiles are seen through, and elements are what it is over."""
     made = nested(asked, arg_types, build)
     check_races(made)
-    check_shared(made, asked.kind != "primal")
-    if asked.strategy.uses("tiles"):
+    check_shared(made)
+    made = checked(in_rounds(made, asked.launched, functools.partial(_few, strategy=asked.strategy)), "rounds")
+    return checked(simplify(trips_alike(made)), "alike") if asked.strategy.alike else made
+
+
+def _few(made: ir.Function, strategy: Strategy) -> ir.Function:
+    if strategy.uses("tiles"):
         made = checked(simplify(see_through_tiles(made)), "seen through")
         made = checked(simplify(in_one_stretch(made)), "one stretch")
-    made = checked(by_elements(made), "by elements")
-    return checked(simplify(trips_alike(made)), "alike") if asked.strategy.alike else made
+    return checked(by_elements(made), "by elements")
 
 
 def launched(launch: KernelLaunch, given: Sequence[types.Type], strategy: Strategy, build: Build) -> ir.Function:

@@ -46,7 +46,7 @@ def _stretches(region: ir.Region) -> Iterator[list[ir.For]]:
 
 
 def _is_atomic(op: ir.Op) -> bool:
-    return isinstance(op, ir.Store) and op.add and not op.promised
+    return isinstance(op, ir.Store) and ((op.add and not op.promised) or bool(op.extreme))
 
 
 def _names_same(op: ir.Load | ir.Store, store: ir.Store) -> bool:

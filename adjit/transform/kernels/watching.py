@@ -20,6 +20,8 @@ from numba import types
 from adjit.runtime.cuda import check
 from adjit.runtime.library import distinct
 from adjit.transform import ir
+from adjit.transform.analysis.extremes import as_atomic
+from adjit.transform.rewrite.simplify import simplify
 
 
 def at_thread(notes: check.Notes, *place: int) -> None:
@@ -39,12 +41,16 @@ def shared_in(notes: check.Notes, *shape: int, name: str, dtype: str) -> Any:
 
 def telling(function: ir.Function) -> ir.Function:
     """The nest with calls that say where it is."""
+    function = simplify(ir.with_body(function, ir.rewritten(function.body, as_atomic)))
     notes = ir.Var("notes", types.pyobject)
     body = ir.with_ops(function.body, _Telling(function, notes).ops(function.body.ops, (), ()))
     made = ir.Region((*function.body.args, notes), body.ops, ())
     return dataclasses.replace(
         function, names=(*function.names, "notes"), params=(*function.params, notes), body=made, result=None
     )
+
+
+_ATOMIC = {"": check.add, "max": check.raised, "min": check.lowered}
 
 
 class _Telling:
@@ -69,9 +75,9 @@ class _Telling:
             elif isinstance(op, ir.Alloc) and not thread and op.role is None:
                 options = (("name", op.out.name), ("dtype", str(op.out.type.dtype)))  # type: ignore[attr-defined]
                 found.append(ir.Call(callee=shared_in, args=(self.notes, *op.shape), outs=(op.out,), options=options))
-            elif isinstance(op, ir.Store) and op.add and not op.promised:
-                args = (op.array, *op.index, op.value)
-                found.append(ir.Call(callee=check.add, args=args, outs=(), effect=True, origin=op.origin))
+            elif isinstance(op, ir.Store) and (op.extreme or (op.add and not op.promised)):
+                args, callee = (op.array, *op.index, op.value), _ATOMIC[op.extreme]
+                found.append(ir.Call(callee=callee, args=args, outs=(), effect=True, origin=op.origin))
             elif isinstance(op, ir.Call) and op.callee is distinct:
                 load = self.made.get(op.args[0])
                 if isinstance(load, ir.Load):

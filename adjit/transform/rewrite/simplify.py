@@ -191,7 +191,7 @@ class _Pass:
         if self.share(op, scope):
             return
         self.put(op, done)
-        if isinstance(op, ir.Store) and not op.add and isinstance(op.value, ir.Var):
+        if isinstance(op, ir.Store) and not (op.add or op.extreme) and isinstance(op.value, ir.Var):
             # the element holds this value until something is stored again
             version = self._versions[self._aliases.find(op.array)]
             scope.known[(ir.Load, op.array, op.index, version)] = (op.value,)

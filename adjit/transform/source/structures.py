@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from adjit.runtime.library.gpus import is_on_device
 from adjit.transform.source.protocols import own_of_builtin, own_of_object
 
 # the classes of arrays that are nothing but arrays: others have masks, units or operators of their own
@@ -159,7 +160,7 @@ def taken_apart(value: Any, leaves: list[Any]) -> Layout:
         names = tuple(name for name in value.dtype.names if value.dtype[name].base.kind in "biufc")
         leaves.extend(np.ascontiguousarray(value[name]) for name in names)
         return Layout("records", keys=names)
-    if type(value) in ARRAYS:
+    if type(value) in ARRAYS or is_on_device(value):
         leaves.append(value)
         return ARRAY
     if own_of_builtin(type(value)) or (is_object(value) and own_of_object(type(value))):
@@ -285,6 +286,8 @@ def held(layout: Layout, leaves: Sequence[Any]) -> dict[int, Any]:
 def _leaves(layout: Layout) -> list[Layout]:
     if layout.kind in ("number", "array"):
         return [layout]
+    if layout.kind == "records":
+        return [ARRAY for _ in layout.keys]
     return [leaf for part in layout.parts for leaf in _leaves(part)]
 
 

@@ -517,7 +517,25 @@ def in_parts(x, y):
     y[b, t] = left[T - 1 - t] * right[t]
 
 
+WIDE = 3200  # more than half of what a block has
+
+
+@cuda.jit
+def wide_tile(x, y):
+    """A tile whose shadow has no room beside it."""
+    tile = cuda.shared.array(WIDE, float64)
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    for k in range(t, WIDE, cuda.blockDim.x):
+        tile[k] = math.sin(x[b, k % x.shape[1]] + 0.001 * k)
+    cuda.syncthreads()
+    total = 0.0
+    for k in range(4):
+        total += tile[t + 8 * k] * tile[WIDE - 1 - t - k]
+    y[b, t] = total
+
+
 CASES = {
+    "wide tile": (wide_tile, (2, T), lambda g: (normal(g, 2, 5), normal(g, 2, T))),
     "iterated": (iterated, (2, T), lambda g: (0.5 * normal(g, 16), normal(g, 16))),
     "attention": (
         attention, (2, T),

@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cuda.kernels import blocks, fields, fields_at_random, fields_of_blocks, maps
+from tests.cuda.kernels import blocks, extremes, fields, fields_at_random, fields_drawn, fields_of_blocks, maps
 from tests.cuda.kernels.harness import Checked
 
 ROOT = Path(__file__).parents[3]
 CASES = {**maps.CASES, **blocks.CASES, **fields.CASES, **fields_of_blocks.CASES, **fields_at_random.CASES}
+CASES |= {**extremes.CASES, **fields_drawn.CASES}
 # whole computations, but for some that went wrong once
-SELDOM = fields.CASES.keys() | fields_of_blocks.CASES.keys() | fields_at_random.CASES.keys()
-SELDOM -= {"allen cahn", "hidden markov", "march", "scan", "logistic maps", "weighted histogram"}
+SELDOM = fields.CASES.keys() | fields_of_blocks.CASES.keys() | fields_at_random.CASES.keys() | fields_drawn.CASES.keys()
+SELDOM -= {"allen cahn", "hidden markov", "march", "scan", "logistic maps", "weighted histogram", "metropolis"}
 # where a step of differences would cross a kink, or numbers are of single precision
 STEPS = {
     "gravity": (4e-3, 1e-3),
@@ -29,6 +30,7 @@ STEPS = {
     "path": (1e-5, 1e-6),
     "single": (1e-2, 2e-4),
     "cube": (1e-2, 2e-4),
+    **dict.fromkeys((*fields_at_random.CASES, *fields_drawn.CASES), (1e-5, 1e-6)),
     **dict.fromkeys(fields_at_random.CASES, (1e-4, 1e-7)),
     "bilateral": (1e-2, 2e-4),
 }

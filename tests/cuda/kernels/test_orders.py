@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 from numba import types
 
-from adjit.api.arguments import specialised, type_of
+from adjit.api.trees import leaves
 from adjit.runtime.compile import load
+from adjit.runtime.library.xoroshiro import States, is_states
 from adjit.transform import ir
 from adjit.transform.elaborate import Launched
 from adjit.transform.emit import emit
 from adjit.transform.kernel_pipeline import derived_nest
 from adjit.transform.kernels import Asked, without_levels
 from adjit.transform.strategy import READABLE
-from tests.cuda.kernels.harness import copies, is_float, shadow
+from tests.cuda.kernels.harness import copies, derived, is_float, shadow
 from tests.cuda.kernels.test_kernels import CASES, NAMES
 
 
@@ -67,20 +68,21 @@ def nest_of(asked, given, shadows):
 
 
 def launched(kernel, launch, arguments, kind, order=None):
-    given = copies(arguments)
+    given = [States(a["s0"], a["s1"]) if is_states(a) else a for a in copies(arguments)]
     active = [k for k, a in enumerate(given) if is_float(a)]
     g = np.random.default_rng(5)
     shadows = [shadow(given[k], g.normal(size=np.shape(given[k]))) for k in active]
     grid, block = (tuple(np.atleast_1d(n).tolist()) for n in launch[:2])
     asked = Asked(kernel, kind, Launched((*block, 1, 1)[:3], len(grid)), tuple(active), READABLE)
-    made = nest_of(asked, *(tuple(specialised(type_of(a)) for a in each) for each in (given, shadows)))
+    own = derived(kernel, kind)
+    made = nest_of(asked, *(tuple(map(own.type_of, each)) for each in (given, shadows)))
     if order is not None:
         made = ir.with_body(made, ir.rewritten(made.body, ORDERS[order]))
     emitted = emit(without_levels(made))
     run = load(emitted.text, emitted.globals, emitted.name, f"{kernel.__name__} {order}", is_plain=True)
     with np.errstate(all="ignore"):
         run(*given, *grid, launch[3] if len(launch) > 3 else 0, *shadows)
-    return [a for a in (*given, *shadows) if isinstance(a, np.ndarray)]
+    return [a for a in leaves((*given, *shadows)) if isinstance(a, np.ndarray)]
 
 
 # what the threads of its trips keep, of which nobody knows how many there are, is in lists in their order

@@ -90,7 +90,16 @@ def compare_and_swap(x, y):
 @cuda.jit
 def largest(x, y):
     i = cuda.grid(1)
-    cuda.atomic.max(y, 0, x[i])  # here
+    cuda.atomic.nanmax(y, 0, x[i])  # here
+
+
+linked = cuda.declare_device("linked", "float64(float64)")
+
+
+@cuda.jit
+def calls_linked(x, y):
+    i = cuda.grid(1)
+    y[i] = linked(x[i])  # here
 
 
 @cuda.jit
@@ -172,7 +181,7 @@ def draws_of_numpy(x, y):
 
 @cuda.jit
 def too_much_shared(x, y):
-    part = cuda.shared.array(4000, float64)  # here
+    part = cuda.shared.array(7000, float64)  # here
     t = cuda.threadIdx.x
     part[t] = x[t]
     cuda.syncthreads()
@@ -260,7 +269,8 @@ REFUSED = {
     "exch": (exchange, "cuda.atomic.exch", "integer array"),
     "dec": (decrements, "cuda.atomic.dec", "integer array"),
     "cas": (compare_and_swap, "cuda.atomic.cas", "integer array"),
-    "max": (largest, "cuda.atomic.max", "tree in shared memory"),
+    "nanmax": (largest, "cuda.atomic.nanmax", "cuda.atomic.max"),
+    "linked function": (calls_linked, "cuda.declare_device links in", "device function"),
     "shuffle": (shuffled, "which threads of one warp do together", "shared memory"),
     "vote": (voted, "which threads of one warp do together", "shared memory"),
     "syncwarp": (in_warp, "which threads of one warp do together", "shared memory"),
@@ -268,9 +278,9 @@ REFUSED = {
     "fence": (fenced, "a fence between threads", "Launch several kernels"),
     "launch": (launches, "a kernel that launches another one", "Launch it"),
     "call of a kernel": (calls_kernel, "a kernel that calls another one", "device function"),
-    "random": (draws, "drawn in a kernel", "before the launch"),
-    "random of NumPy": (draws_of_numpy, "drawn in a kernel", "before the launch"),
-    "too much shared memory": (too_much_shared, "64,000 bytes, with their shadows", "smaller"),
+    "random": (draws, "drawn in a kernel", "pass the numbers"),
+    "random of NumPy": (draws_of_numpy, "drawn in a kernel", "pass the numbers"),
+    "too much shared memory": (too_much_shared, "56,000 bytes", "smaller"),
     "too much local memory": (too_much_local, "a local array of 4800 bytes", "axis for the threads"),
     "shared shape": (shared_of_run_time, "known at run time only", "Give literals"),
     "result": (returns, "returns a value", "Store it"),

@@ -475,7 +475,47 @@ INDICES = np.array([3, 1, 1, 0, 6, 5, 3, 2, 2, 4, 6])
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [1, 4]])
 ORDER = np.array([4, 2, 0, 1, 3, 6, 5])
 
+
 # function, arguments: [n] or [n, m] is an array of that shape, everything else is itself
+def clusters(p, cut):
+    """Pairs: forces on each by all others, of which one in range has an energy."""
+    energy = 0.0
+    for i in prange(p.size):
+        own = 0.0
+        for j in range(p.size):
+            r = p[i] - p[j]
+            if j != i and abs(r) < cut:
+                s = 1.0 / (0.3 + r * r)
+                own += s * s * s - s
+        energy += own * p[i]
+    return energy
+
+
+def potential(x, y, m, soft):
+    """Pairs, of which the reverse would keep what a root was."""
+    total = 0.0
+    for i in prange(x.size):
+        for j in range(x.size):
+            if i != j:
+                dx, dy = x[i] - x[j], y[i] - y[j]
+                total -= m[i] * m[j] / math.sqrt(dx * dx + dy * dy + soft)
+    return total
+
+
+def coupled(y0, m, k):
+    """Pairs in two axes, in a time loop."""
+    y = y0.copy()
+    for _ in range(2):
+        f = np.zeros_like(y)
+        for i in prange(y.shape[0]):
+            for j in range(y.shape[0]):
+                d = y[j, 0] - y[i, 0]
+                f[i, 0] += k * m[j] * math.sin(d)
+                f[i, 1] += m[j] * d * y[j, 1]
+        y = y + 0.1 * f
+    return y
+
+
 FUNCTIONS = {
     "chain": (chain, [[37], [37]]),
     "misfit": (misfit, [[61], [61], [61], [3]]),
@@ -537,4 +577,7 @@ FUNCTIONS = {
     "first_so_many": (first_so_many, [[9], np.array([6, 2])]),
     "last_where": (last_where, [[9], 5.5]),
     "pair_of_results": (pair_of_results, [[9], 0.7]),
+    "clusters": (clusters, [[17], 0.4]),
+    "potential": (potential, [[17], [17], [17], 0.1]),
+    "coupled": (coupled, [[18, 2], [18], 0.3]),
 }

@@ -7,7 +7,10 @@ from tests.cuda.simulated.checks import arguments, check
 from tests.cuda.simulated.functions import FUNCTIONS
 
 # five of six are left to the long run
-NAMES = [pytest.param(name, marks=[pytest.mark.long] if k % 6 else []) for k, name in enumerate(FUNCTIONS)]
+NAMES = [
+    pytest.param(name, marks=[pytest.mark.long] if k % 6 and name != "clusters" else [])
+    for k, name in enumerate(FUNCTIONS)
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -125,15 +125,10 @@ def test_gradients_are_stored_in_arrays_of_the_callers():
         adjit.grad(norm, target="cuda").into(given[0], out=cuda.device_array(3))
 
 
-@pytest.mark.parametrize("given", [[1.0], {"x": 1.0}, "x", object()])
-def test_lists_and_objects_are_refused(given):
+@pytest.mark.parametrize("given", ["x", object(), 1j])
+def test_what_is_no_number_is_refused(given):
     with pytest.raises(adjit.Unsupported, match=r"argument `x` of grad\(norm\) of type"):
         adjit.grad(norm, target="cuda")(given)
-
-
-def test_parts_of_arguments_are_refused():
-    with pytest.raises(adjit.Unsupported, match="a part of an argument"):
-        adjit.grad(norm, wrt="x[0]", target="cuda")
 
 
 def test_seeds_and_vectors_are_like_what_they_belong_to():

@@ -26,6 +26,11 @@ REFUSED = {
 }  # fmt: skip
 
 
+def numbers(array):
+    """The array, or the words of states that kernels draw from."""
+    return np.stack([array[name] for name in array.dtype.names]) if array.dtype.names else array
+
+
 def launched(kernel, launch, arguments, kind, target):
     """What a derived launch leaves in arguments and shadows, by name; and what is wrong with it."""
     made = derived(kernel, kind, target=target)
@@ -39,7 +44,7 @@ def launched(kernel, launch, arguments, kind, target):
         given, named = ({name: on_device(a) for name, a in each.items()} for each in (given, named))
     with watched() as found:
         made[launch](**given, **named)
-    left = {name: np.asarray(on_host(a)) for name, a in {**given, **named}.items()}
+    left = {name: numbers(np.asarray(on_host(a))) for name, a in {**given, **named}.items()}
     return left, [fault for fault in found if UNWRITTEN not in fault]
 
 

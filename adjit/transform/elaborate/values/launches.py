@@ -24,6 +24,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.runtime.library.xoroshiro import States
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import materialise, operand
@@ -31,6 +32,7 @@ from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import bound
 from adjit.transform.elaborate.values.record_arrays import has_fields, is_records
 from adjit.transform.elaborate.values.values import (
+    Fields,
     Static,
     TupleValue,
     Value,
@@ -38,6 +40,7 @@ from adjit.transform.elaborate.values.values import (
     dtype,
     is_array,
     is_number,
+    parts_of,
 )
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import python_function, signature
@@ -240,24 +243,38 @@ def launch(frame: Frame, found: Configured, args: Sequence[Value], named: Mappin
         given = list(expected.bind(*args, **named).args)
     except TypeError as fault:
         raise ctx.fail(errors.WrongCall, f"{name}: {fault}", "", "Give each argument one value.") from None
+    given = [_words(value) for value in given]
     for value, parameter in zip(given, expected.parameters, strict=True):
+        if _are_words(value):
+            continue
         if is_records(value) or has_fields(value):
             raise ctx.unsupported(
                 f"`{parameter}` of the kernel {name}, an array of records",
-                "Pass its fields as arrays. If they are states of random numbers, draw the numbers before, in a kernel "
-                "of its own, and pass them.",
+                "Pass its fields as arrays.",
             )
         if not (is_array(value) or is_number(value)):
             raise ctx.mismatch(
                 f"`{parameter}` of the kernel {name} is {described(value)}", "Pass numbers and arrays on the device."
             )
-    given = [materialise(ctx, value) for value in given]
-    pairs = [(p, a) for p, a in zip(expected.parameters, given, strict=True) if isinstance(a, ir.Var) and is_array(a)]
+    given = [value if _are_words(value) else materialise(ctx, value) for value in given]
+    parts = [(p, a) for p, value in zip(expected.parameters, given, strict=True) for a in parts_of(value)]
+    pairs = [(p, a) for p, a in parts if isinstance(a, ir.Var) and is_array(a)]
     names, arrays = tuple(p for p, _ in pairs), tuple(a for _, a in pairs)
     ctx.builder.emit(ir.Call(callee=begun, args=(), outs=(), effect=True))
     _of_shape(ctx, found, given, found.shapes)
     ctx.builder.emit(ir.Call(callee=apart, args=arrays, outs=(), effect=True, options=(("names", names),)))
     return Static(None)
+
+
+def _words(value: Value) -> Value:
+    """The words of states that kernels draw from, where the value is an array of them; else itself."""
+    if not has_fields(value) or value.item.fields != States._fields:  # type: ignore[union-attr]
+        return value
+    return TupleValue(tuple(value.buffers), fields=Fields(States))  # type: ignore[union-attr]
+
+
+def _are_words(value: Value) -> bool:
+    return isinstance(value, TupleValue) and isinstance(value.fields, Fields) and value.fields.of is States
 
 
 def _of_shape(ctx: Context, found: Configured, given: Sequence[Value], shapes: Sequence[tuple[int, int, int]]) -> None:
