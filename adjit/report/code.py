@@ -12,6 +12,7 @@ import html
 import io
 import keyword
 import linecache
+import re
 import textwrap
 import token
 import tokenize
@@ -78,7 +79,7 @@ def adjoint_names(tapes: Iterable[str], active: Iterable[str] = ()) -> Namer:
     def named(name: str) -> str:
         if name in kept:
             return "tape"
-        if name.rstrip("_").endswith(("_bar", "_dot")):
+        if re.search(r"_(bar|dot)(_|$)", name):
             return "adj"
         return "act" if name in flows else ""
 

@@ -9,7 +9,7 @@ Out: HTML that needs no network.
 from __future__ import annotations
 
 import html
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,14 +122,19 @@ def _primal(linked: _Linked, tables: Tables) -> str:
         active = [v.name for v in tables.variables if v.is_active and v.function == listing.function]
         for k, line in enumerate(lines_of("\n".join(listing.lines), primal_names(active))):
             at = listing.first + k
-            extra = "".join(chips.get((number, at), ()))
-            beside = f'<span class="chips">{extra}</span>' if extra else ""
-            found.append(_line(at, line, linked.key_at(listing, at), beside))
+            found.append(_line(at, line, linked.key_at(listing, at), _together(chips.get((number, at), ()))))
     return "\n".join([*found, "</div></section>"])
 
 
+def _together(chips: Sequence[str]) -> str:
+    """What stands below a line; what is said of several values alike once."""
+    count = Counter(chips)
+    found = [one if n == 1 else one.replace("</span>", f" × {n}</span>") for one, n in count.items()]
+    return f'<span class="chips">{"".join(found)}</span>' if found else ""
+
+
 def _chips(linked: _Linked, tables: Tables) -> dict[tuple[int, int], list[str]]:
-    """What became of the values that a line makes, beside it."""
+    """What became of the values that a line makes."""
     found: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
     for value in tables.values:
         for number, listing in enumerate(linked.listings):
@@ -149,10 +154,8 @@ def _derived(linked: _Linked, texts: Sequence[Text], named: Namer) -> str:
             f'aria-selected="{"true" if is_first else "false"}">{html.escape(text.label)}</button>'
         )
         lines = lines_of(text.text, named)
-        rows = [
-            _line(n + 1, line, linked.key(place))
-            for n, (line, place) in enumerate(zip(lines, text.places, strict=True))
-        ]
+        keys = _filled([linked.key(place) for place in text.places])
+        rows = [_line(n + 1, line, key) for n, (line, key) in enumerate(zip(lines, keys, strict=True))]
         hidden = "" if is_first else " hidden"
         codes.append(
             f'<div class="code" id="text-{k}" role="tabpanel" aria-labelledby="tab-{k}"{hidden}>\n'
@@ -162,6 +165,18 @@ def _derived(linked: _Linked, texts: Sequence[Text], named: Namer) -> str:
     return "\n".join(['<section class="pane"><div class="bar" role="tablist">', *tabs, "</div>", *codes, "</section>"])
 
 
-def _line(number: int, content: str, key: str, beside: str = "") -> str:
+def _filled(keys: Sequence[str]) -> list[str]:
+    """The keys, also of lines of the compiler's own between lines of one statement, such as a store to a tape."""
+    found = list(keys)
+    last, since = "", 0
+    for k, key in enumerate(keys):
+        if key:
+            if key == last:
+                found[since:k] = [key] * (k - since)
+            last, since = key, k
+    return found
+
+
+def _line(number: int, content: str, key: str, below: str = "") -> str:
     link = f' data-l="{key}" tabindex="0"' if key else ""
-    return f'<div class="ln"{link}><i>{number}</i><code>{content}</code>{beside}</div>'
+    return f'<div class="ln"{link}><i>{number}</i><code>{content}</code>{below}</div>'

@@ -72,7 +72,7 @@ def chip(value: Value) -> str:
 _KINDS = (
     ("taped", "taped"),
     ("kept, each", "taped"),
-    ("computed again", "again"),
+    ("computed", "again"),
     ("loaded", "again"),
     ("restored", "restored"),
 )

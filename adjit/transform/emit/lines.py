@@ -90,9 +90,11 @@ class Layout:
         """Notes which statement of the user's the lines from `start` on are for, if there are any."""
         printed = self.lines[start:]
         if origin is not None:
-            # lines inside have theirs
+            # lines inside a block have theirs, or none
+            inner = f"{indent} " if origin.text.startswith(COMPOUND) else "\n"
             for line in range(start, len(self.lines)):
-                self.places.setdefault(line, origin)
+                if not self.lines[line].startswith(inner):
+                    self.places.setdefault(line, origin)
         if origin is not None and not self._is_reverse and not all(line.lstrip().startswith("#") for line in printed):
             self.marks.append(Mark(start, len(self.lines), indent, origin.text, origin))
 
