@@ -34,7 +34,7 @@ from adjit.errors import TypeMismatch, Unsupported
 from adjit.rules.library_functions import as_python
 from adjit.runtime.backend.dispatcher import compiler_lock
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.effects import is_check
 from adjit.transform.explain import Shaped
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, shown, specification
@@ -68,10 +68,10 @@ class Kind:
 
 
 class Library(Protocol):
-    """What a call asks of the library whose tensors it is given. `asks_shapes`: whether it has to know the shapes of
-    results before they are there."""
+    """What a call asks of the library whose tensors it is given. `is_ahead`: whether it makes a program of calls before
+    it runs them, as often as it likes: the shapes of results are wanted before, and draws of random numbers nowhere."""
 
-    asks_shapes: bool
+    is_ahead: bool
 
     def is_tensor(self, value: Any) -> bool: ...
 
@@ -83,8 +83,8 @@ class Call:
     """A call of `spec`, a function or a derivative, whose arguments are numbers, arrays, slots and tuples of those.
 
     kinds: of what goes into the slots; result: the tree of what the function returns, with a Kind for each number and
-    array that is wanted, None for others; written: the slots whose arrays the function changes, which it gets copies
-    of; adjoints: (of an adjoint) the slots whose adjoints it returns.
+    array that is wanted, None for others; draws: whether it draws random numbers; adjoints: (of an adjoint) the slots
+    whose adjoints it returns.
     """
 
     spec: Any
@@ -92,7 +92,7 @@ class Call:
     arguments: tuple[Any, ...]
     kinds: tuple[Kind, ...]
     result: Any
-    written: frozenset[int] = frozenset()
+    draws: bool = False
     adjoints: tuple[int, ...] = ()
 
     @property
@@ -106,20 +106,22 @@ class Call:
 
     def run(self, tensors: Sequence[Any]) -> list[Any]:
         """The numbers and arrays of the result, as NumPy's, for such in the slots, with which they share no memory."""
-        given = [np.array(t) if k in self.written else t for k, t in enumerate(tensors)]
-        found = leaves(self._function(*self._filled(given)))
+        found = leaves(self._function(*self._filled(tensors)))
         wanted = [(v, kind) for v, kind in zip(found, leaves(self.result), strict=True) if kind is not None]
-        return [_alone(value, kind, given) for value, kind in wanted]
+        return [_alone(value, kind, tensors) for value, kind in wanted]
 
     def adjoint(self, wanted: Collection[int]) -> Call:
         """The adjoint: its slots are this one's, and then one for the adjoint of each float in the result. What it
-        returns is for the slots wanted, and all others in the same arguments. Unsupported for complex numbers."""
+        returns is for the slots wanted, and all others in the same arguments. Unsupported for complex numbers, and for
+        functions that draw random numbers."""
         if any(kind.dtype.kind == "c" for kind in (*self.results, *(self.kinds[k] for k in wanted))):
             raise Unsupported(
                 f"the adjoint of {self.name} for complex numbers in another library",
                 why="Libraries differ in whether it is the conjugate.",
                 instead="Pass and return real and imaginary parts.",
             )
+        if self.draws:
+            raise _drawing(self.spec, "Its adjoint would draw others")
         asked = [k for k, own in enumerate(self.arguments) if any(s.number in wanted for s in _slots(own))]
         of = tuple(self.arguments[k] for k in asked)
         numbers = itertools.count(len(self.kinds))
@@ -207,9 +209,17 @@ def opened(
     given = tuple(_replaced(value, library.is_tensor, example) for value in arguments)
     home = value_of(spec, options)
     found: tuple[Call, list[Any]] = home.retried(
-        given, lambda: _opened(spec, options, given, (tensors, examples, kinds), home, library.asks_shapes)
+        given, lambda: _opened(spec, options, given, (tensors, examples, kinds), home, library.is_ahead)
     )
     return found
+
+
+def _drawing(spec: Any, why: str) -> Unsupported:
+    return Unsupported(
+        f"{shown(spec)}, which draws random numbers, in another library",
+        why=f"{why}.",
+        instead="Draw them before, and pass them as an argument.",
+    )
 
 
 def _opened(
@@ -218,7 +228,7 @@ def _opened(
     given: tuple[Any, ...],
     of: tuple[Sequence[Any], Sequence[Any], Sequence[Kind]],
     home: Any,
-    asks_shapes: bool,
+    is_ahead: bool,
 ) -> tuple[Call, list[Any]]:
     """`opened`, of arguments with examples in the place of tensors; `of`: tensors, examples, and what they are."""
     tensors, examples, of_all = of
@@ -242,8 +252,10 @@ def _opened(
     slots = {id(examples[k]): Slot(number) for number, k in enumerate(order)}
     open_ = tuple(map_leaves(lambda leaf: slots.get(id(leaf), leaf), own) for own in apart)
     kinds = tuple(of_all[k] for k in order)
-    result, written = _outcome(value_of(spec, options), apart, (open_, kinds), asks_shapes)
-    return Call(spec, options, open_, kinds, result, written), [tensors[k] for k in order]
+    result, draws = _outcome(value_of(spec, options), apart, (open_, kinds), is_ahead)
+    if draws and is_ahead:
+        raise _drawing(spec, "It would be called at other times, and as often, as that library likes")
+    return Call(spec, options, open_, kinds, result, draws), [tensors[k] for k in order]
 
 
 # of functions that are in use, by the types of their arguments
@@ -262,26 +274,22 @@ def _primal(home: Any, given: tuple[types.Type, ...]) -> ir.Function:
 
 
 def _outcome(
-    home: Any, examples: tuple[Any, ...], open_: tuple[tuple[Any, ...], Sequence[Kind]], asks_shapes: bool
-) -> tuple[Any, frozenset[int]]:
-    """The tree of a function's result, and the slots whose arrays it changes; `open_`: the arguments with slots, and
-    what goes into these."""
+    home: Any, examples: tuple[Any, ...], open_: tuple[tuple[Any, ...], Sequence[Kind]], is_ahead: bool
+) -> tuple[Any, bool]:
+    """The tree of a function's result, and whether it draws random numbers; `open_`: the arguments with slots, and what
+    goes into these."""
     arguments, kinds = open_
     primal = _primal(home, home.argument_types(*examples))
-    aliases = primal.analysis(Aliases)
     values: dict[ir.Var, Any] = {}
-    written: set[int] = set()
     for tree, own in zip(primal.params, arguments, strict=True):
         for part, leaf in zip(_whole(tree), leaves(own), strict=True):
             for var in ir.leaves(part):
-                if isinstance(leaf, Slot) and ir.is_array(var) and aliases.is_written(var):
-                    written.add(leaf.number)
                 if not isinstance(leaf, Slot):
                     values[var] = leaf
                 elif ir.is_array(var) and (shape := kinds[leaf.number].shape) is not None:
                     values[var] = Shaped(shape)
     yields = primal.body.yields
-    extents = extents_of_results(primal, values) if asks_shapes else [_unknown(y) for y in yields]
+    extents = extents_of_results(primal, values) if is_ahead else [_unknown(y) for y in yields]
 
     def kind(part: Any) -> Any:
         if part is None:
@@ -292,7 +300,8 @@ def _outcome(
         dtype = _dtype(yields[place].type)
         return Kind(np.result_type(dtype, np.complex64) if isinstance(part, ir.Pair) else dtype, extents[place])
 
-    return kind(primal.result), frozenset(written)
+    calls = [op for op in primal.body.inside if isinstance(op, ir.Call) and not is_check(op)]
+    return kind(primal.result), any(call.effect and call.outs for call in calls)
 
 
 def _unknown(operand: ir.Operand) -> tuple[None, ...]:

@@ -74,7 +74,7 @@ class Function:
 class _Jax:
     """What is asked of JAX where a call is taken apart."""
 
-    asks_shapes = True
+    is_ahead = True
 
     def is_tensor(self, value: Any) -> bool:
         return isinstance(value, jax.Array)

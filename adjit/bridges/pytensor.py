@@ -61,7 +61,7 @@ class Function:
 class _PyTensor:
     """What is asked of PyTensor where a call is taken apart."""
 
-    asks_shapes = True
+    is_ahead = True
 
     def is_tensor(self, value: Any) -> bool:
         return isinstance(value, Variable)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,12 +56,20 @@ class Function:
     def __repr__(self) -> str:
         return f"<{self.__name__} for tensors>"  # type: ignore[attr-defined]
 
-    @torch.compiler.disable
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        # what torch.compile makes of a program calls it as it is; to say so loads the compiler, which takes seconds
+        called = self._undisturbed if "torch._dynamo" in sys.modules else self._called
+        return called(*arguments, **keywords)
+
+    @functools.cached_property
+    def _undisturbed(self) -> Any:
+        return torch.compiler.disable(self._called)
+
+    def _called(self, *arguments: Any, **keywords: Any) -> Any:
         call, tensors = opened(self._function, self._options, arguments, keywords, _Torch())
         options = _for_devices(self._options, call.name, tensors)
         call = call if options is self._options else dataclasses.replace(call, options=options)
-        found = _Applied.apply(call, *tensors)
+        found = _applied(call, tensors)
         given = iter(found)
         whole = [None if kind is None else next(given) for kind in leaves(call.result)]
         return nested(call.result, whole)
@@ -69,7 +78,7 @@ class Function:
 class _Torch:
     """What is asked of torch where a call is taken apart."""
 
-    asks_shapes = False
+    is_ahead = False
 
     def is_tensor(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)
@@ -104,22 +113,28 @@ def _for_devices(options: Options, name: str, tensors: Sequence[torch.Tensor]) -
     return make_options({"target": "cuda", "fastmath": options.fastmath, "deterministic": options.deterministic})
 
 
+def _applied(call: Call, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """The results of a call. No adjoint is made where none is asked for, as in a backward pass without a graph."""
+    found: tuple[torch.Tensor, ...] = _Applied.apply(call, torch.is_grad_enabled(), *tensors)
+    return found
+
+
 class _Applied(torch.autograd.Function):
     """One call. Its derivative is the call of its adjoint, which is one of these, too."""
 
     generate_vmap_rule = False
 
     @staticmethod
-    def forward(call: Call, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(call: Call, is_differentiated: bool, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return _run(call, tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
-        call, *tensors = inputs
+        call, is_differentiated, *tensors = inputs
         ctx.call = call
         ctx.save_for_backward(*tensors)
         ctx.mark_non_differentiable(*(t for t, kind in zip(output, call.results, strict=True) if not kind.is_active))
-        wanted = [k for k, tensor in enumerate(tensors) if ctx.needs_input_grad[k + 1]]
+        wanted = [k for k, needed in enumerate(ctx.needs_input_grad[2:]) if needed and is_differentiated]
         # what stands in its way is said at the call, and not in the backward pass
         ctx.adjoint = call.adjoint(wanted) if wanted else None
         if ctx.adjoint is not None:
@@ -128,13 +143,15 @@ class _Applied(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *seeds: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         own = [seed for seed, kind in zip(seeds, ctx.call.results, strict=True) if kind.is_active]
-        bars = _Applied.apply(ctx.adjoint, *ctx.saved_tensors, *own)
+        bars = _applied(ctx.adjoint, (*ctx.saved_tensors, *own))
         found = dict(zip(ctx.adjoint.adjoints, bars, strict=True))
-        return (None, *(found.get(k) if needed else None for k, needed in enumerate(ctx.needs_input_grad[1:])))
+        return (None, None, *(found.get(k) if needed else None for k, needed in enumerate(ctx.needs_input_grad[2:])))
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], call: Call, *tensors: torch.Tensor) -> tuple[Any, Any]:
-        along = call.mapped_slots([k for k, axis in enumerate(in_dims[1:]) if axis is not None])
+    def vmap(
+        info: Any, in_dims: tuple[Any, ...], call: Call, is_differentiated: bool, *tensors: torch.Tensor
+    ) -> tuple[Any, Any]:
+        along = call.mapped_slots([k for k, axis in enumerate(in_dims[2:]) if axis is not None])
         size = info.batch_size
         moved = [
             tensor
@@ -142,9 +159,9 @@ class _Applied(torch.autograd.Function):
             else tensor.expand(size, *tensor.shape)
             if axis is None
             else tensor.movedim(axis, 0)
-            for k, (axis, tensor) in enumerate(zip(in_dims[1:], tensors, strict=True))
+            for k, (axis, tensor) in enumerate(zip(in_dims[2:], tensors, strict=True))
         ]
-        found = _Applied.apply(call.mapped(along, size), *moved)
+        found = _applied(call.mapped(along, size), moved)
         return found, (0,) * len(found)
 
 

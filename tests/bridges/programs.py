@@ -49,9 +49,21 @@ def itself(x, w):
     return x, np.sum(w * x)
 
 
+def drawing(x):
+    """Random numbers of its own."""
+    return np.sum(x * np.random.normal(0.0, 1.0, x.size))
+
+
 def chosen(x):
     """A result whose length depends on values."""
     return x[x > 0.0] * 2.0
+
+
+def adds_to(x, y):
+    """It changes one argument, by another."""
+    for i in range(x.size):
+        x[i] += y[i]
+    return np.sum(x * y)
 
 
 @dataclass

@@ -151,11 +151,16 @@ def test_float32_stays_float32():
     assert k.grad.item() == float(expected[1])
 
 
-def test_without_gradients_nothing_is_derived():
-    out = bridge.function(programs.energy, **PLAIN)(tensor(3, grad=False), 0.5)
-    assert not out.requires_grad
+def test_nothing_is_derived_that_is_not_asked_for(monkeypatch):
+    prepared = []
+    monkeypatch.setattr(bridge.Call, "prepare", lambda call: prepared.append(call.spec.kind))
+    energy = bridge.function(programs.energy, **PLAIN)
+    assert not energy(tensor(3, grad=False), 0.5).requires_grad
     with torch.no_grad():
-        assert not bridge.function(programs.energy, **PLAIN)(tensor(3), 0.5).requires_grad
+        assert not energy(tensor(3), 0.5).requires_grad
+    assert prepared == []
+    energy(tensor(3), 0.5).backward()
+    assert prepared == ["vjp"]
 
 
 def test_func_transforms():
@@ -172,6 +177,18 @@ def test_func_transforms():
     assert hessian.numpy() == pytest.approx(
         adjit.hessian(programs.energy, target="python")(xs[0].numpy(), 0.7), rel=1e-12
     )
+
+
+def test_in_what_torch_compiles():
+    energy = bridge.function(programs.energy, **PLAIN)
+
+    def whole(x):
+        return 2.0 * energy(torch.sin(x), 0.7)
+
+    x = tensor(4)
+    expected = torch.autograd.grad(whole(x), x)
+    found = torch.autograd.grad(torch.compile(whole, backend="eager")(x), x)
+    assert torch.equal(found[0], expected[0])
 
 
 def test_in_a_model_that_learns():
@@ -209,6 +226,21 @@ def test_what_adjit_refuses_is_refused_at_the_call():
 
     with pytest.raises(adjit.AdjitError, match="test_torch.py"):
         bridge.function(counted, **PLAIN)(tensor(5))
+
+
+def test_random_draws_have_a_value_and_no_gradient():
+    drawing = bridge.function(programs.drawing, **PLAIN)
+    assert drawing(tensor(3, grad=False)).item() != drawing(tensor(3, grad=False)).item()
+    with pytest.raises(Unsupported, match="Draw them before"):
+        drawing(tensor(3))
+
+
+def test_an_argument_that_is_written_and_overlaps_is_refused():
+    adds_to = bridge.function(programs.adds_to, **PLAIN)
+    x = tensor(6)
+    checked(lambda x: adds_to(x[:3], x[3:]), (x,))
+    with pytest.raises(adjit.Aliased, match="share memory"):
+        adds_to(x[1:4], x[2:5])
 
 
 def test_a_list_of_numbers():
