@@ -23,7 +23,7 @@ def report(derived: Any, arguments: Sequence[Any]) -> str:
     texts = derived._asked(arguments, _texts)
     first = read_source(root(derived.derivative)).first_line
     given = ", ".join(f"{name}: {type_}" for name, type_ in explained.arguments)
-    return page(explained.title, given, (first.filename, first.function), texts, explained)
+    return page(explained.title, given, (first.filename, first.function), texts, explained, explained.launches)
 
 
 def _texts(asked: Any, taken: Sequence[Any]) -> list[Text]:

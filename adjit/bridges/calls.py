@@ -28,7 +28,7 @@ from adjit.api.bound import bound
 from adjit.api.functions import value_of
 from adjit.api.options import Options
 from adjit.api.structures import laid_out
-from adjit.api.trees import leaves, map_leaves
+from adjit.api.trees import is_on_device, leaves, map_leaves
 from adjit.bridges.shapes import extents_of_results
 from adjit.errors import TypeMismatch, Unsupported
 from adjit.rules.library_functions import as_python
@@ -365,6 +365,9 @@ def _repeated(leaf: Any, size: int) -> Any:
 
 def _alone(value: Any, kind: Kind, given: Sequence[Any]) -> Any:
     """A result with its type, in memory of its own."""
+    if is_on_device(value):
+        # what is done with those is for the library that has them
+        return value
     if not isinstance(value, np.ndarray):
         return kind.dtype.type(value)
     is_shared = any(isinstance(other, np.ndarray) and np.may_share_memory(value, other) for other in given)

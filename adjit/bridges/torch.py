@@ -137,7 +137,7 @@ class _Applied(torch.autograd.Function):
         wanted = [k for k, needed in enumerate(ctx.needs_input_grad[2:]) if needed and is_differentiated]
         # what stands in its way is said at the call, and not in the backward pass
         ctx.adjoint = call.adjoint(wanted) if wanted else None
-        if ctx.adjoint is not None:
+        if ctx.adjoint is not None and call.options.target != "cuda":
             ctx.adjoint.prepare()
 
     @staticmethod
@@ -167,10 +167,20 @@ class _Applied(torch.autograd.Function):
 
 def _run(call: Call, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
     if call.options.target == "cuda":
-        found = call.run([tensor.detach().contiguous() for tensor in tensors])
-    else:
-        found = call.run([_as_numpy(tensor) for tensor in tensors])
+        return _run_on_device(call, [tensor.detach() for tensor in tensors])
+    found = call.run([_as_numpy(tensor) for tensor in tensors])
     return tuple(_as_tensor(value, kind) for value, kind in zip(found, call.results, strict=True))
+
+
+def _run_on_device(call: Call, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """The results for tensors on a GPU, which are there, too; tensors without axes are numbers of the host's."""
+    device = next(tensor.device for tensor in tensors)
+    found = call.run([tensor.contiguous() if tensor.ndim else tensor.item() for tensor in tensors])
+    made = [
+        torch.as_tensor(v, dtype=_TENSORS[k.dtype], device=device) for v, k in zip(found, call.results, strict=True)
+    ]
+    own = {tensor.untyped_storage().data_ptr() for tensor in tensors}
+    return tuple(one.clone() if one.untyped_storage().data_ptr() in own else one for one in made)
 
 
 def _as_numpy(tensor: torch.Tensor) -> Any:
@@ -180,8 +190,6 @@ def _as_numpy(tensor: torch.Tensor) -> Any:
 
 
 def _as_tensor(value: Any, kind: Kind) -> torch.Tensor:
-    if isinstance(value, torch.Tensor):
-        return value.to(_TENSORS[kind.dtype])
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value)
     return torch.tensor(value.item(), dtype=_TENSORS[kind.dtype])

@@ -31,8 +31,11 @@ class Text:
     places: tuple[ir.Origin | None, ...]
 
 
-def page(title: str, given: str, main: Home, texts: Sequence[Text], tables: Tables) -> str:
-    """The page. `given`: the arguments with their types; `main`: the function that was derived."""
+def page(
+    title: str, given: str, main: Home, texts: Sequence[Text], tables: Tables, launches: Sequence[Sequence[str]] = ()
+) -> str:
+    """The page. `given`: the arguments with their types; `main`: the function that was derived; `launches`: of kernels,
+    each with its line, its threads and how it adds up."""
     linked = _Linked(main, texts)
     tapes = [array.name for array in tables.arrays if array.is_kept]
     active = [variable.name for variable in tables.variables if variable.is_active]
@@ -49,7 +52,7 @@ def page(title: str, given: str, main: Home, texts: Sequence[Text], tables: Tabl
             _derived(linked, texts, adjoint_names(tapes, active)),
             "</div>",
             _LEGEND,
-            sections(tables, linked.key_of_line),
+            sections(tables, linked.key_of_line, launches),
             "<footer>Written by adjit. Point at a line to see what it became, or where it comes from; click to keep "
             "it lit, Esc to let go.</footer>",
         ]

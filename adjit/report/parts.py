@@ -25,7 +25,7 @@ def facts(tables: Tables, text: str) -> str:
     return '<div class="facts">' + "".join(f"<div><b>{v}</b><span>{k}</span></div>" for k, v in found) + "</div>"
 
 
-def sections(tables: Tables, key_of_line: KeyOfLine) -> str:
+def sections(tables: Tables, key_of_line: KeyOfLine, launches: Sequence[Sequence[str]] = ()) -> str:
     """All tables that have rows."""
     found = _memory(tables.arrays)
     rows = [
@@ -33,6 +33,8 @@ def sections(tables: Tables, key_of_line: KeyOfLine) -> str:
         for line in (*tables.loops, *tables.statements)
     ]
     found += _table("Loops and array statements", ("line", "in the program", "what becomes of it"), rows)
+    rows = [("", [("m", cell) for cell in launch]) for launch in launches]
+    found += _table("Launches", ("kernel", "line", "threads", "additions"), rows)
     kept = [
         (key_of_line(v.line), [("m", v.name), ("m", _at(v.line)), ("", v.how), ("m", v.array.name if v.array else "")])
         for v in tables.values

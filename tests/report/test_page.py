@@ -134,6 +134,41 @@ def test_lambdas_and_functions_of_libraries(derived, tmp_path):
     assert html.escape(derived.source(0.5).splitlines()[0].removesuffix(":")[:8]) in re.sub("<[^>]*>", "", text)
 
 
+def norm(params, x):
+    return np.sum((params["w"] * x) ** 2)
+
+
+def differences(x):
+    r = np.empty(x.size - 1)
+    for i in range(x.size - 1):
+        r[i] = (x[i + 1] - x[i]) ** 3
+    return r
+
+
+class Spring:
+    def __init__(self, k):
+        self.k = k
+
+    def energy(self, x):
+        return self.k * np.sum(x**2)
+
+
+@pytest.mark.parametrize(
+    "derived, arguments, line",
+    [
+        (adjit.grad(norm, wrt="params['w']"), ({"w": U, "n": 2}, U), "return np.sum"),
+        (adjit.jacobian(differences, sparse=True), (U,), "r[i] ="),
+        (adjit.grad(Spring(2.0).energy), (U,), "return self.k"),
+        (adjit.grad(programs.diffuse, wrt="u", target="cuda"), ("float64[:], float64, int",), "for t in range"),
+    ],
+    ids=["part", "sparse", "method", "cuda"],
+)
+def test_every_derivative_has_one(derived, arguments, line, tmp_path):
+    text, page = page_of(derived, arguments, tmp_path)
+    assert linked(page, line)
+    assert ("<h2>Launches</h2>" in text) == ("cuda" in text)
+
+
 def test_command_line(tmp_path, capsys):
     file = tmp_path / "own_program.py"
     file.write_text(
