@@ -3,6 +3,7 @@
 #   make demo        fit a Gaussian mixture to real data with a generated gradient
 #   make demo-cuda   look into the ground with sound: a program of CUDA kernels, on a GPU or, without one, on the CPU
 #   make test        the test suite (a few minutes);  make test-long  all tests, and 2,000 random programs of today
+#   make test-bridges  with torch, JAX, PyTensor, PyMC, Dask, scikit-learn and, if it is there, Chromium (gigabytes to install)
 #   make fuzz        random programs until the time is up: ARGS="--seconds 600 --seed 7"
 #   make bench       generated against hand-written gradients;  make bench-cuda  the same on a GPU, where there is one
 #   make lint        ruff and mypy;  make format  lets ruff mend what it can
@@ -21,7 +22,7 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do if $$p -c '$(PROBE)' >/dev/null 2>&
 
 TODAY := $(shell date +%Y%m%d)
 
-.PHONY: demo demo-cuda test test-long fuzz bench bench-cuda lint format clean
+.PHONY: demo demo-cuda test test-long test-bridges fuzz bench bench-cuda lint format clean
 
 demo: $(VENV)/examples.stamp
 	$(BIN)/python examples/gaussian_mixture.py $(ARGS)
@@ -35,6 +36,9 @@ test: $(VENV)/test.stamp
 test-long: $(VENV)/test.stamp
 	ADJIT_TEST_ALL=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "long or not long" $(ARGS)
 	$(BIN)/python -m tests.random_programs.fuzz --programs 2000 --seed $(TODAY) --jobs $(WORKERS) --every-compiled 50
+
+test-bridges: $(VENV)/bridges.stamp
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m bridge tests/bridges tests/report tests/test_bridges_guide.py $(ARGS)
 
 fuzz: $(VENV)/test.stamp
 	$(BIN)/python -m tests.random_programs.fuzz --jobs $(WORKERS) $(ARGS)
@@ -58,8 +62,8 @@ clean:
 	rm -rf $(VENV) build
 
 # two processes test at once: leave no more threads to each than there is a core for
-test test-long fuzz: export OPENBLAS_NUM_THREADS = 1
-test test-long fuzz: export OMP_NUM_THREADS = 1
+test test-long test-bridges fuzz: export OPENBLAS_NUM_THREADS = 1
+test test-long test-bridges fuzz: export OMP_NUM_THREADS = 1
 
 $(BIN)/python:
 	@if [ -z "$(PYTHON)" ]; then \

@@ -3,6 +3,7 @@
 adjit source bonds.py:energy --wrt x --types "float64[:], float64"      prints the gradient's source
 adjit source bonds.py:energy --wrt x --types ... -o gradient.py         writes it as a module that needs no adjit
 adjit explain bonds.py:energy --wrt x --types "float64[:], float64"     prints what was decided for it
+adjit report bonds.py:energy --wrt x --values "np.ones(9), 0.5"         writes a page to look at, report.html
 adjit compile bonds.py:energy --wrt x --types "float64[:], float64"     keeps its machine code for later processes
 adjit cache                                                             shows what is kept; --clear removes it
 """
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 
 from adjit.api.ahead import precompile
 from adjit.api.cache import cache_info, clear_cache, why_off
@@ -27,7 +29,7 @@ from adjit.api.functions import grad, hessian, hvp, jacfwd, jacobian, jacrev, va
 from adjit.api.notation import to_types
 from adjit.api.options import Options
 from adjit.errors import AdjitError, NotCached
-from adjit.transform.source.derivative import Wrt, made
+from adjit.transform.source.derivative import Wrt, made, root
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,9 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         function = _function(asked.function)
         if asked.command == "compile":
             return _compile(function, asked)
-        derived, given = _derived(function, asked.types, _wrt(asked.wrt), asked.mode)
+        values = _values(asked.values, function) if getattr(asked, "values", None) is not None else None
+        derived, given = _derived(function, asked.types, _wrt(asked.wrt), asked.mode, values)
         if asked.command == "explain":
             print(str(derived.explain(*given)).rstrip())
+        elif asked.command == "report":
+            derived.report(asked.output, *given)
         elif asked.output:
             derived.save(asked.output, *given, tuned=asked.tuned)
         else:
@@ -58,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, what in (
         ("source", "print the source of a derivative"),
         ("explain", "print what is active, stored and recomputed in a derivative, and why"),
+        ("report", "write a page with the function beside its derivative, and what was decided"),
     ):
         command = commands.add_parser(name, help=what)
         command.add_argument("function", metavar="FILE.py:function", help="the function to differentiate")
@@ -69,6 +75,10 @@ def _parser() -> argparse.ArgumentParser:
         if name == "source":
             command.add_argument("--tuned", action="store_true", help="as it is compiled, not as it is best read")
             command.add_argument("-o", "--output", metavar="FILE.py", help="write it there, as a module of its own")
+        else:
+            command.add_argument("--values", help='in the place of types, values: "np.ones(1000), 0.1, 50"')
+        if name == "report":
+            command.add_argument("-o", "--output", metavar="FILE.html", default="report.html", help="the page")
     command = commands.add_parser("compile", help="compile a derivative, and keep it for later processes")
     command.add_argument("function", metavar="FILE.py:function", help="a function, or a derivative of one")
     command.add_argument("--types", action="append", required=True, help="the argument types; may be given many times")
@@ -145,13 +155,25 @@ def _wrt(text: str) -> Wrt:
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
-def _derived(function: Any, types: str, wrt: Wrt, mode: str) -> tuple[Derived | Interpreted, Sequence[Any]]:
-    """The derived function that is asked for, and its arguments as text or types."""
+def _values(text: str, function: Any) -> tuple[Any, ...]:
+    """The values that are written so, with the names of the function's file, and NumPy as np."""
+    scope = {"np": np} | getattr(root(getattr(function, "derivative", function)), "__globals__", {})
+    try:
+        found = eval(f"({text.strip().rstrip(',')},)", scope)
+    except Exception as fault:  # whatever is written there raises
+        raise SystemExit(f"adjit: --values {text!r} cannot be evaluated: {type(fault).__name__}: {fault}") from fault
+    return tuple(found)
+
+
+def _derived(
+    function: Any, types: str, wrt: Wrt, mode: str, values: Sequence[Any] | None = None
+) -> tuple[Derived | Interpreted, Sequence[Any]]:
+    """The derived function that is asked for, and its arguments as text, types or values."""
     if isinstance(function, Derived | Interpreted):
-        return function, (types,)
+        return function, (types,) if values is None else values
     if mode == "reverse":
-        return grad(function, wrt), (types,)
-    given = to_types(types)
+        return grad(function, wrt), (types,) if values is None else values
+    given = to_types(types) if values is None else tuple(map(numba.typeof, values))
     tangent = made("jvp", function, wrt)
     # no tangent for what is held fixed
     tangents = [type_ if k in (tangent.wrt or ()) else numba.types.none for k, type_ in enumerate(given)]

@@ -2,6 +2,8 @@
 
 import ast
 import functools
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,9 +20,12 @@ MAY_IMPORT = {
     "__main__": "cli",
     "cli": "api errors transform.source",
     "cuda": "",
-    "api": f"errors notation rules runtime runtime.backend runtime.cuda runtime.library {IR} transform.elaborate "
-    "transform.emit transform.explain transform.kernel_pipeline transform.kernels transform.pipeline transform.rewrite "
-    "transform.source transform.strategy",
+    "bridges": f"api errors rules runtime.backend {IR} transform.analysis transform.explain transform.pipeline "
+    "transform.source",
+    "api": f"errors notation report rules runtime runtime.backend runtime.cuda runtime.library {IR} "
+    "transform.elaborate transform.emit transform.explain transform.kernel_pipeline transform.kernels "
+    "transform.pipeline transform.rewrite transform.source transform.strategy",
+    "report": f"{IR} transform.explain",
     "transform.kernel_pipeline": f"errors {IR} transform.arrays transform.cuda transform.elaborate transform.emit "
     "transform.kernels transform.machine transform.pipeline transform.rewrite transform.source",
     "transform.pipeline": f"errors {IR} transform.arrays transform.cuda transform.derive transform.elaborate "
@@ -159,6 +164,15 @@ def test_the_insides_of_numba_are_touched_behind_the_fence_alone():
         inside = [n for n in names if n.startswith(INSIDES)]
         touched += [f"{module}: {n}" for n in inside if package(module) not in FENCE]
     assert touched == []
+
+
+def test_other_libraries_are_loaded_by_their_bridges_alone():
+    """Where they are installed, `import adjit` loads none of them."""
+    code = (
+        "import sys, adjit; print(*({'torch', 'jax', 'pytensor', 'dask', 'matplotlib', 'sklearn'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent)
+    assert found.stdout.split() == []
 
 
 def _named(node):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -81,3 +82,7 @@ class BoundDerived:
     def explain(self, *arguments: Any) -> Any:
         """What was decided for these arguments, which are values."""
         return self._derived.explain(*self._whole.all(arguments, {}))
+
+    def report(self, path: str | os.PathLike[str], *arguments: Any) -> None:
+        """Writes a page for these arguments, which are values, to be looked at in a browser."""
+        self._derived.report(path, *self._whole.all(arguments, {}))

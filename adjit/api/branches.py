@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -163,6 +164,11 @@ class ByBranch:
         """What was decided for these arguments, which are values."""
         taken = self._taken(derivatives.bound(self._spec, arguments))
         return taken.derived.explain(*taken.given)
+
+    def report(self, path: str | os.PathLike[str], *arguments: Any) -> None:
+        """Writes a page for these arguments, which are values, to be looked at in a browser."""
+        taken = self._taken(derivatives.bound(self._spec, arguments))
+        taken.derived.report(path, *taken.given)
 
     def _taken(self, arguments: Sequence[Any]) -> _Taken:
         """What runs for these arguments, and what it is called with."""

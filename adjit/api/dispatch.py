@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import html
 import inspect
 import os
 import threading
@@ -45,6 +46,7 @@ from adjit.api.races import check_program, is_asked_for
 from adjit.api.structures import Layouts, has_extents, is_integer, is_laid_out, laid_out, result_of, typed
 from adjit.api.trees import described
 from adjit.errors import NOT_REAL, AdjitError, InternalError, NotCached, Stretched, TypeMismatch, Unsupported, WrongCall
+from adjit.report import Source
 from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, sparing
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
@@ -91,6 +93,15 @@ class Specialising:
         inner = made.function.function if made.kind == "hvp" else made.function
         return f"<{made.kind} of {shown(inner)} with respect to {made.wrt}>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the source, where it was called with arguments of one kind."""
+        head = f"<code>{html.escape(repr(self))}</code>"
+        return (
+            head
+            if len(self.overloads) != 1
+            else head + Source(self._shown(self._only_types(), False).text)._repr_html_()
+        )
+
     def source(self, *arguments: Any, tuned: bool = False) -> str:
         """The generated source for these arguments: values, numba types or text such as "float64[:], int".
 
@@ -104,7 +115,7 @@ class Specialising:
                 kept = asked._cache.text(given) if tuned and isinstance(asked._cache, DerivativeCache) else None
                 return kept or str(asked._shown(given, tuned).text)
 
-        return str(self._asked(arguments, text))
+        return Source(self._asked(arguments, text))
 
     def save(self, path: str | os.PathLike[str], *arguments: Any, tuned: bool = False) -> None:
         """Writes the source for these arguments, given as to `source`, as a module with all that it needs.
@@ -355,6 +366,16 @@ class Specialising:
 
         found: Explanation = self._asked(arguments, explained)
         return found
+
+    def report(self, path: str | os.PathLike[str], *arguments: Any) -> None:
+        """Writes a page for these arguments, given as to `source`, to be looked at in a browser, without a network.
+
+        The function stands beside its derivative, as one reads it and as it is compiled, with lines linked both ways;
+        below is what `explain` says, with the bytes of arrays as bars where values are given rather than types.
+        """
+        from adjit.api.reports import report
+
+        Path(path).write_text(report(self, arguments), encoding="utf-8")
 
     def _values_of(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
         """The values of all arguments, None where some are given as types."""

@@ -20,6 +20,7 @@ from typing import Any
 from numba import types
 
 from adjit.api.notation import to_text
+from adjit.report import explanation_html
 from adjit.transform import ir
 from adjit.transform.explain.loops import Line
 from adjit.transform.explain.tables import Array, Tables, tables
@@ -52,6 +53,9 @@ class Explanation(Tables):
         return "\n".join(_lines(self))
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return explanation_html(self.title, self)
 
 
 def explanation(

@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import os
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -112,6 +113,12 @@ class SparseDerivative:
         kept, run = self._found(derivatives.bound(self.derivative, arguments))
         own = kept.sparsity
         return run.explain(*arguments, own.colours, own._lines, own._via, own.directions)
+
+    def report(self, path: str | os.PathLike[str], *arguments: Any) -> None:
+        """Writes a page about that function, to be looked at in a browser."""
+        kept, run = self._found(derivatives.bound(self.derivative, arguments))
+        own = kept.sparsity
+        run.report(path, *arguments, own.colours, own._lines, own._via, own.directions)
 
     # ------------------------------------------------------------------------------------------------- the pattern
 

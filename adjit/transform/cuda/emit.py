@@ -40,6 +40,7 @@ def emit_plan(plan: Plan, fastmath: bool = False) -> Emitted:
     """The text of all kernels and of the host's function, and what it refers to."""
     found: dict[str, Any] = {}
     parts: list[str] = []
+    places: list[ir.Origin | None] = []
     blocks = {launched.kernel.name: launched.block for launched in plan.launches}
     for kernel in plan.kernels:
         if MODULE == "numba_cuda_mlir":
@@ -51,9 +52,11 @@ def emit_plan(plan: Plan, fastmath: bool = False) -> Emitted:
             _merge(found, {"bounds": ir.external(OURS, "bounds")})
             options.append(f"**bounds({blocks[kernel.name]})")
         parts.append(f"{_decorator(kernel, options)}\n{emitted.text}")
+        # with the two lines between parts
+        places += [None] * (parts[-1].count("\n") - len(emitted.places)) + [*emitted.places, None, None]
     host = emit(plan.host, False, functools.partial(HostExpressions, plan.on_host))
     _merge(found, host.globals)
-    return Emitted(host.name, "\n\n".join([*parts, host.text]), found)
+    return Emitted(host.name, "\n\n".join([*parts, host.text]), found, (*places, *host.places))
 
 
 def _check_additions(kernel: ir.Function) -> None:
@@ -78,7 +81,7 @@ def emit_in_thread(function: ir.Function) -> Emitted:
     emitted = emit(function, False, KernelExpressions)
     globals_ = dict(emitted.globals)
     _merge(globals_, {"cuda": _CUDA})
-    return Emitted(emitted.name, f"@cuda.jit(device=True)\n{emitted.text}", globals_)
+    return Emitted(emitted.name, f"@cuda.jit(device=True)\n{emitted.text}", globals_, (None, *emitted.places))
 
 
 def _merge(found: dict[str, Any], more: Any) -> None:

@@ -36,11 +36,15 @@ _SMALL = 4096
 
 @dataclass(frozen=True)
 class Emitted:
-    """`text` is one `def` of the name `name`; `globals` maps the names that it refers to, to their values."""
+    """`text` is one `def` of the name `name`; `globals` maps the names that it refers to, to their values.
+
+    places: for each line, the statement of the user's that it comes from, None where there is none.
+    """
 
     name: str
     text: str
     globals: Mapping[str, Any]
+    places: tuple[ir.Origin | None, ...] = ()
 
 
 def emit(
@@ -62,10 +66,14 @@ def emit(
     head = f"def {name}({parameters}):"
     lines = [head] if len(head) <= WIDTH else wrapped(f"def {name}", f"({parameters})", ":", "")
     lines += _docstring(function.doc)
-    lines += Placing(function, layout.lines, layout.marks, layout.end).lines()
+    places: list[ir.Origin | None] = [None] * len(lines)
+    for line, place in Placing(function, layout.lines, layout.marks, layout.end).placed():
+        lines.append(line)
+        places.append(layout.places.get(place))
     if not any(line.strip() and not line.lstrip().startswith("#") for line in layout.lines) and not function.doc:
         lines.append(f"{INDENT}pass")
-    return Emitted(name, "\n".join(lines) + "\n", found.found)
+        places.append(None)
+    return Emitted(name, "\n".join(lines) + "\n", found.found, tuple(places))
 
 
 def variable_names(function: ir.Function) -> Callable[[ir.Var], str]:

@@ -34,6 +34,7 @@ class Layout:
     def __init__(self, function: ir.Function, classes: Classes, folding: Folding, expressions: Expressions):
         self.lines: list[str] = []
         self.marks: list[Mark] = []  # the lines of the user's statements in the forward sweep
+        self.places: dict[int, ir.Origin] = {}  # the statement of the user's that each line is for, in both sweeps
         self._end: int | None = None
         self._function = function
         self._classes = classes
@@ -88,6 +89,12 @@ class Layout:
     def _mark(self, start: int, indent: str, origin: ir.Origin | None) -> None:
         """Notes which statement of the user's the lines from `start` on are for, if there are any."""
         printed = self.lines[start:]
+        if origin is not None:
+            # lines inside a block have theirs, or none
+            inner = f"{indent} " if origin.text.startswith(COMPOUND) else "\n"
+            for line in range(start, len(self.lines)):
+                if not self.lines[line].startswith(inner):
+                    self.places.setdefault(line, origin)
         if origin is not None and not self._is_reverse and not all(line.lstrip().startswith("#") for line in printed):
             self.marks.append(Mark(start, len(self.lines), indent, origin.text, origin))
 

@@ -10,7 +10,7 @@ In: the lines of a derivative, with the statements that they come from. Out: the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adjit.transform import ir
@@ -55,11 +55,12 @@ class Placing:
             if comment.where != "beside" or not self._is_beside(comment):
                 self._place(comment)
 
-    def lines(self) -> list[str]:
-        found: list[str] = []
+    def placed(self) -> Iterator[tuple[str, int]]:
+        """Each line, and which of the lines given it is, or stands above."""
         for k, line in enumerate(self._text):
-            found += [*self._above.get(k, ()), line]
-        return found + self._above.get(len(self._text), [])
+            yield from ((comment, k) for comment in self._above.get(k, ()))
+            yield line, k
+        yield from ((comment, len(self._text)) for comment in self._above.get(len(self._text), ()))
 
     def _put(self, place: int, indent: str, *comments: str) -> None:
         self._above.setdefault(place, []).extend(indent + comment for comment in comments)

@@ -48,8 +48,15 @@ class Size:
         return self.text.text
 
 
+@dataclass(frozen=True)
+class Shaped:
+    """What stands for an array of which the extents are known, and no element."""
+
+    shape: tuple[int, ...]
+
+
 class Sizes:
-    """`values` has the arguments' values by variable of the parameters' leaves."""
+    """`values` has the arguments' values by variable of the parameters' leaves; of arrays perhaps the shapes alone."""
 
     def __init__(self, function: ir.Function, name: Callable[[ir.Var], str], values: Mapping[ir.Var, Any]):
         self._name = name
@@ -140,7 +147,11 @@ class Sizes:
         index = [self.of(i) for i in op.index]
         text = Text(f"{self._name(array)}[{', '.join(map(str, index))}]")
         values, places = self._values.get(array), tuple(i.value for i in index)
-        if values is None or any(k is None or k >= n for k, n in zip(places, np.shape(values), strict=True)):
+        if (
+            values is None
+            or isinstance(values, Shaped)
+            or any(k is None or k >= n for k, n in zip(places, np.shape(values), strict=True))
+        ):
             return Size(text, None)
         return Size(text, int(values[places]))
 

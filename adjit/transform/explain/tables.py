@@ -35,7 +35,7 @@ class Array:
     """An array that the derivative makes: its name in the source, what it is for, its bytes as text and as a number.
 
     `loops`: the lines of the loops around it, in each trip of which it is made anew, None for those that the derivative
-    has for itself. A list that grows has no number.
+    has for itself. A list that grows has no number. `is_kept`: for the reverse sweep alone.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Array:
     bytes: int | None
     loops: tuple[int | None, ...] = ()
     grows: bool = False
+    is_kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,14 @@ class _Explaining:
         if role is not None and role.kind == "axes" and not _has_axes(op, role):
             # it had axes until both sweeps of a trip came to be in one loop
             role = None
+        is_kept = role is not None and role.kind in ("tape", "axes", "snapshots")
         for out in op.results:
             if isinstance(out.type, types.Array):
                 size = self.sizes.bytes_of(out)
-                made = Array(self.name(out), self.purpose(op, role), str(size), size.value, around)
+                made = Array(self.name(out), self.purpose(op, role), str(size), size.value, around, is_kept=is_kept)
             elif isinstance(out.type, types.List):
-                made = Array(self.name(out), self.purpose(op, role), self.growth(out), None, around, grows=True)
+                grows, what = self.growth(out), self.purpose(op, role)
+                made = Array(self.name(out), what, grows, None, around, grows=True, is_kept=is_kept)
             else:
                 continue
             self.arrays.append(made)

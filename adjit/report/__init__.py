@@ -1,0 +1,13 @@
+"""Derivatives to look at: pages in HTML, and what notebooks show.
+
+In: the text of a derivative with the places that its lines come from, and its `Explanation`. Out: HTML that needs
+nothing but a browser.
+
+    page(title, listings, texts, tables)      one self-contained page: `derivative.report("page.html", x, 0.5)`
+"""
+
+from adjit.report.code import Source, listing_of
+from adjit.report.page import Text, page
+from adjit.report.parts import explanation_html
+
+__all__ = ["Source", "Text", "explanation_html", "listing_of", "page"]
