@@ -28,11 +28,12 @@ from adjit.api.bound import bound
 from adjit.api.functions import value_of
 from adjit.api.options import Options
 from adjit.api.structures import laid_out
-from adjit.api.trees import is_on_device, leaves, map_leaves
+from adjit.api.trees import leaves, map_leaves
 from adjit.bridges.shapes import extents_of_results
 from adjit.errors import TypeMismatch, Unsupported
 from adjit.rules.library_functions import as_python
 from adjit.runtime.backend.dispatcher import compiler_lock
+from adjit.runtime.library.gpus import is_on_device
 from adjit.transform import ir
 from adjit.transform.analysis.effects import is_check
 from adjit.transform.explain import Shaped
