@@ -82,6 +82,9 @@ OFTEN = {
     "swapping",
     "logistic maps",
     "attend row",
+    "greatest",
+    "softmax of rows",
+    "walks",
 }
 NAMES = [
     pytest.param(n, marks=[pytest.mark.long] if (k % 10 or n in SELDOM) and n not in OFTEN else [])
