@@ -203,5 +203,5 @@ def test_refusals():
         pullback(np.ones(2), several=True)
     with pytest.raises(Unsupported, match="on a GPU"):
         adjit.jvp(recurrence, (X, 0.7), (X, 1.0), several=True, target="cuda")
-    with pytest.raises(WrongCall, match="`several` of adjit.jvp inside"):
+    with pytest.raises(WrongCall, match=r"(?s)`several` of adjit.jvp inside.*Map over them"):
         adjit.grad(lambda x: adjit.jvp(np.sin, (x,), (1.0,), several=True)[1], target="python")(0.5)

@@ -133,12 +133,20 @@ def _known(frame: Frame, kind: str, expected: str, args: Sequence[Value], named:
 
 
 def _options(frame: Frame, kind: str, name: str) -> errors.AdjitError:
+    is_option = name not in _NOT_INSIDE
     return frame.ctx.fail(
         errors.WrongCall,
         f"`{name}` of adjit.{kind} inside a differentiated function",
-        "How it is compiled is decided where the function around it is differentiated.",
-        "Leave it out.",
+        "How it is compiled is decided where the function around it is differentiated." if is_option else "",
+        "Leave it out." if is_option else _NOT_INSIDE[name],
     )
+
+
+# What makers of derivatives take outside alone, and what to write instead.
+_NOT_INSIDE = {
+    "several": "Map over them:  adjit.vmap(lambda t: adjit.jvp(f, (x,), (t,))[1])(tangents), or use adjit.jacfwd.",
+    "intermediates": "Ask for them in a derivative of its own, outside.",
+}
 
 
 def _object(frame: Frame, value: Value) -> Any:
