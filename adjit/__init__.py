@@ -7,7 +7,6 @@ def energy(x): return x * x          energy(3.0) == 6.0
 from adjit import rules
 from adjit.api.ahead import precompile
 from adjit.api.cache import cache_info, clear_cache
-from adjit.api.check import check_grads
 from adjit.api.functions import (
     grad,
     hessian,
@@ -22,8 +21,9 @@ from adjit.api.functions import (
     vjp,
     vmap,
 )
-from adjit.api.implicit import fixed_point, implicit
-from adjit.api.rounding import rounding_error
+from adjit.api.tools.check import check_grads
+from adjit.api.tools.implicit import fixed_point, implicit
+from adjit.api.tools.rounding import rounding_error
 from adjit.errors import (
     AdjitError,
     Aliased,

@@ -16,12 +16,14 @@ TOOLS = f"{IR} transform.analysis transform.rewrite"
 
 # From the top of the house to its floor: what each package, or module beside packages, imports of others.
 MAY_IMPORT = {
-    "__init__": "api errors rules runtime.backend transform.source",
+    "__init__": "api api.tools errors rules runtime.backend transform.source",
     "__main__": "cli",
     "cli": "api errors transform.source",
     "cuda": "",
-    "bridges": f"api errors rules runtime.backend {IR} transform.analysis transform.explain transform.pipeline "
+    "api.tools": "api errors rules runtime runtime.backend runtime.library transform.pipeline transform.rewrite "
     "transform.source",
+    "bridges": f"api errors rules runtime.backend runtime.library {IR} transform.analysis transform.explain "
+    "transform.pipeline transform.source",
     "api": f"errors notation report rules runtime runtime.backend runtime.cuda runtime.library {IR} "
     "transform.elaborate transform.emit transform.explain transform.kernel_pipeline transform.kernels "
     "transform.pipeline transform.rewrite transform.source transform.strategy",

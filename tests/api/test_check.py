@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from adjit import rules
-from adjit.api.check import check_grads
+from adjit.api.tools.check import check_grads
 from adjit.errors import WrongWrt
 from tests.api.programs import X, energy, overwritten, pair, relaxed, scaled, whole
 
