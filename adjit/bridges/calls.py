@@ -105,6 +105,11 @@ class Call:
         """What `run` returns."""
         return [kind for kind in leaves(self.result) if kind is not None]
 
+    @property
+    def has_floats(self) -> bool:
+        """Whether a derivative flows out of it, or a complex number of which none is taken."""
+        return any(kind.dtype.kind in "fc" for kind in self.results)
+
     def run(self, tensors: Sequence[Any]) -> list[Any]:
         """The numbers and arrays of the result, as NumPy's, for such in the slots, with which they share no memory."""
         found = leaves(self._function(*self._filled(tensors)))
@@ -204,6 +209,12 @@ def opened(
     def example(value: Any) -> Any:
         tensors.append(value)
         kinds.append(library.kind_of(value))
+        if kinds[-1] == Kind(np.dtype(bool)):
+            # NumPy has one object for all that are true, so that two could not be told apart
+            raise TypeMismatch(
+                f"a truth value without axes, among the tensors given to {shown(spec)}",
+                instead="Pass it as an integer, or as a bool of Python's.",
+            )
         examples.append(_example(kinds[-1]))
         return examples[-1]
 

@@ -126,7 +126,7 @@ def _applied(call: Call) -> Any:
         arrays = tuple(one.value for one in given)
         wanted = [k for k, one in enumerate(given) if one.perturbed and call.kinds[k].dtype.kind in "fc"]
         # of which a derivative may be taken, too
-        return applied(*arrays), (arrays, _Kept(call.adjoint(wanted) if wanted else None))
+        return applied(*arrays), (arrays, _Kept(call.adjoint(wanted) if wanted and call.has_floats else None))
 
     def backward(kept: Any, seeds: Sequence[Any]) -> tuple[Any, ...]:
         arrays, adjoint = kept[0], kept[1].adjoint

@@ -136,7 +136,7 @@ class _Applied(torch.autograd.Function):
         ctx.mark_non_differentiable(*(t for t, kind in zip(output, call.results, strict=True) if not kind.is_active))
         wanted = [k for k, needed in enumerate(ctx.needs_input_grad[2:]) if needed and is_differentiated]
         # what stands in its way is said at the call, and not in the backward pass
-        ctx.adjoint = call.adjoint(wanted) if wanted else None
+        ctx.adjoint = call.adjoint(wanted) if wanted and call.has_floats else None
         if ctx.adjoint is not None and call.options.target != "cuda":
             ctx.adjoint.prepare()
 

@@ -255,3 +255,17 @@ def test_a_list_of_numbers():
         bridge.function(total, **PLAIN)([one, one])
     bridge.function(total, **PLAIN)((one, one)).backward()
     assert one.grad.item() == 8.0
+
+
+def test_results_that_are_integers_alone_have_no_gradient():
+    def largest(x):
+        k = 0
+        for i in range(x.size):
+            if x[i] > x[k]:
+                k = i
+        return k
+
+    x = tensor(5)
+    found = bridge.function(largest, **PLAIN)(x)
+    assert found.item() == int(x.argmax())
+    assert not found.requires_grad
