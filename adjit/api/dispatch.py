@@ -46,7 +46,7 @@ from adjit.api.races import check_program, is_asked_for
 from adjit.api.structures import Layouts, has_extents, is_integer, is_laid_out, laid_out, result_of, typed
 from adjit.api.trees import described
 from adjit.errors import NOT_REAL, AdjitError, InternalError, NotCached, Stretched, TypeMismatch, Unsupported, WrongCall
-from adjit.report import Source
+from adjit.report.shown import Source
 from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, sparing
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives

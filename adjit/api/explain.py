@@ -20,7 +20,6 @@ from typing import Any
 from numba import types
 
 from adjit.api.notation import to_text
-from adjit.report import explanation_html
 from adjit.transform import ir
 from adjit.transform.explain.loops import Line
 from adjit.transform.explain.tables import Array, Tables, tables
@@ -55,6 +54,8 @@ class Explanation(Tables):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        from adjit.report.parts import explanation_html
+
         return explanation_html(self.title, self)
 
 

@@ -28,7 +28,6 @@ from adjit.api.notation import to_text
 from adjit.api.options import Options, make_options
 from adjit.errors import Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import Picklable, compiler_lock, sparing
-from adjit.runtime.backend.typing import of_the_cpu
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, root, shown, specification
 
@@ -112,6 +111,7 @@ class InKernels(Specialising, Picklable):
         return self
 
     def _emitted(self, derivative: Derivative, given: tuple[types.Type, ...]) -> Emitted:
+        from adjit.runtime.backend.typing import of_the_cpu
         from adjit.transform import pipeline
 
         with of_the_cpu(), sparing():

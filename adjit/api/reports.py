@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjit.api.explain import Explanation
-from adjit.report import Text, page
+from adjit.report.page import Text, page
 from adjit.runtime.backend.dispatcher import compiler_lock
 from adjit.transform.source.derivative import root
 from adjit.transform.source.reading import read_source

@@ -5,9 +5,3 @@ nothing but a browser.
 
     page(title, listings, texts, tables)      one self-contained page: `derivative.report("page.html", x, 0.5)`
 """
-
-from adjit.report.code import Source, listing_of
-from adjit.report.page import Text, page
-from adjit.report.parts import explanation_html
-
-__all__ = ["Source", "Text", "explanation_html", "listing_of", "page"]

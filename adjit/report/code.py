@@ -1,6 +1,6 @@
 """Python text as HTML, line by line, with classes for what its names are.
 
-In: text, and what names in it are. Out: lines of HTML. `Source` is text that a notebook shows so.
+In: text, and what names in it are. Out: lines of HTML.
 
     lines_of("x_bar = w * phase_bar", {...})      ['<span class="adj">x_bar</span> = ...']
 """
@@ -20,13 +20,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 Namer = Callable[[str], str]  # the class of a name, "" for none
-
-
-class Source(str):
-    """The text of a derivative; a notebook shows it as code."""
-
-    def _repr_html_(self) -> str:
-        return f"{STYLE}<pre class='adjit-code'>{'<br>'.join(lines_of(self, adjoint_names(())))}</pre>"
 
 
 # what stands in a notebook, whose page has its own colours: they go with light and dark ones

@@ -19,7 +19,6 @@ from adjit.api.dispatch import derive
 from adjit.api.options import make_options
 from adjit.errors import Unsupported
 from adjit.rules.library_functions import as_python
-from adjit.transform.rewrite.notes import Rounded
 from adjit.transform.source.derivative import Derivative, root, shown, specification
 
 
@@ -77,6 +76,7 @@ class RoundingErrors:
     def _statements(self, arguments: tuple[Any, ...]) -> tuple[tuple[str, int, str], ...]:
         """The statements that the bounds are of."""
         from adjit.transform import pipeline
+        from adjit.transform.rewrite.notes import Rounded
 
         def found(asked: Any, taken: Any) -> tuple[tuple[str, int, str], ...]:
             given = asked._types_of(taken)

@@ -18,7 +18,6 @@ from numba.core.callconv import RETCODE_USEREXC
 from numba.core.imputils import impl_ret_new_ref
 from numba.core.typing.npydecl import parse_dtype, parse_shape
 from numba.extending import lower_builtin, type_callable
-from numba.np import arrayobj
 
 from adjit.runtime.backend.pool import MEMORY, SYMBOL
 from adjit.runtime.library.workspace import empty, empty_like, zeros, zeros_like
@@ -72,7 +71,7 @@ def like(zeroed: bool, allocate: Any) -> Any:
     """What writes those of np.empty_like or np.zeros_like."""
 
     def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
-        given = arrayobj.make_array(sig.args[0])(context, builder, value=args[0])
+        given = context.make_array(sig.args[0])(context, builder, value=args[0])
         shape = cgutils.unpack_tuple(builder, given.shape)
         return new_array(context, builder, sig.return_type, shape, zeroed, allocate)
 
@@ -102,7 +101,7 @@ def _allocated(
         function.linkage = "internal"
         function.attributes.add("noinline")
         _write_allocation(context, function, type_, allocate)
-    itemsize = context.get_constant(types.intp, arrayobj.get_itemsize(context, type_))
+    itemsize = context.get_constant(types.intp, _itemsize(context, type_))
     meminfo = builder.call(function, [cgutils.get_null_value(cgutils.voidptr_t), excinfo, itemsize, *shape])
     with builder.if_then(cgutils.is_null(builder, meminfo), likely=False):
         handler = getattr(builder, "_in_try_block", None)
@@ -150,13 +149,17 @@ def _memory(builder: ir.IRBuilder, meminfo: ir.Value) -> ir.Value:
     return data
 
 
+def _itemsize(context: Any, type_: types.Array) -> int:
+    return int(context.get_abi_sizeof(context.get_data_type(type_.dtype)))
+
+
 def new_array(
     context: Any, builder: ir.IRBuilder, type_: types.Array, shape: Sequence[ir.Value], zeroed: bool, allocate: Any
 ) -> ir.Value:
     """An array over memory that `allocate` gets; ValueError and MemoryError as numba's own np.empty."""
     meminfo = _allocated(context, builder, type_, shape, allocate)
     data = _memory(builder, meminfo)
-    itemsize = context.get_constant(types.intp, arrayobj.get_itemsize(context, type_))
+    itemsize = context.get_constant(types.intp, _itemsize(context, type_))
     # from the innermost axis outwards
     inward = list(range(len(shape)) if type_.layout == "F" else reversed(range(len(shape))))
     strides, stride = {}, itemsize

@@ -21,7 +21,6 @@ from typing import Any
 from numba.core import entrypoints
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
-from numba.np import linalg
 
 from adjit.runtime.backend.versions import is_plain
 
@@ -77,7 +76,7 @@ def _are_known() -> bool:
 @functools.cache
 def _load_arrays() -> None:
     """Imports numba's functions of arrays, which ask whether there is a BLAS, by importing it."""
-    asking: Any = linalg
+    asking: Any = importlib.import_module("numba.np.linalg")
     ask = asking.ensure_blas
     asking.ensure_blas = _is_installed
     try:

@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
-from numba.np import arrayobj
 
-from adjit.runtime.backend.apart import known_call, write_call
 from adjit.runtime.backend.arrays import block, new_array, told
-from adjit.runtime.backend.linear_algebra import dot_into
 from adjit.runtime.library.workspace import dot, product_type
 
 
@@ -26,7 +23,11 @@ def _of_product(context: Any) -> Any:
 
 
 def _lower_dot(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
-    left, right = (arrayobj.make_array(t)(context, builder, a) for t, a in zip(sig.args, args, strict=True))
+    # what compiling takes, and importing adjit does not
+    from adjit.runtime.backend.apart import known_call, write_call
+    from adjit.runtime.backend.linear_algebra import dot_into
+
+    left, right = (context.make_array(t)(context, builder, a) for t, a in zip(sig.args, args, strict=True))
     (rows, _), (_, columns) = (cgutils.unpack_tuple(builder, a.shape) for a in (left, right))
     out = new_array(context, builder, sig.return_type, (rows, columns), False, block)
     kinds = (*sig.args, sig.return_type)
