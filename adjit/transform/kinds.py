@@ -402,10 +402,11 @@ def _dots(asked: _Asked, tangents: Mapping[int, ir.Tree]) -> list[ir.Var | None]
 
 def _is_like(tangent: types.Type, own: types.Type, several: bool) -> bool:
     """Whether a tangent has the type for an argument; the layout of an array is its own. `several`: or several have."""
-    if isinstance(tangent, types.Array):
-        kind, rank = (own.dtype, own.ndim) if isinstance(own, types.Array) else (own, 0)
-        return bool(tangent.dtype == kind and tangent.ndim == rank + several and tangent.ndim > 0)
-    return not several and bool(tangent == own)
+    if isinstance(own, types.Array):
+        return isinstance(tangent, types.Array) and tangent.dtype == own.dtype and tangent.ndim == own.ndim + several
+    if several:
+        return isinstance(tangent, types.Array) and tangent.dtype == own and tangent.ndim == 1
+    return bool(tangent == own)
 
 
 def _unlike(
