@@ -53,7 +53,8 @@ def test_derivatives_of_the_nest(name):
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in COMPILED else [pytest.mark.long]) for n in CASES])
 def test_compiled_adjoint(name):
-    _, dots = checked(name, "python").tangent()
+    # normal numbers are drawn in single precision, of which compiled code has other last bits
+    _, dots = checked(name, "cpu" if name in ("walks", "metropolis") else "python").tangent()
     checked(name, "cpu").check_transposed(dots)
 
 
