@@ -44,6 +44,23 @@ else:
     assert found.returncode == 0, found.stderr
 
 
+def test_a_numpy_that_is_too_new_for_the_backend_is_named():
+    text = """
+import numpy as np
+del np.row_stack
+import adjit
+try:
+    from tests.cuda.simulated.functions import norm
+    adjit.grad(norm, target="cuda")(np.ones(3))
+except adjit.Unsupported as fault:
+    assert "numpy<2.5" in str(fault), fault
+else:
+    raise SystemExit("nothing was raised")
+"""
+    found = run(text)
+    assert found.returncode == 0, found.stderr
+
+
 @pytest.mark.parametrize("option", [{"boundscheck": True}, {"debug": "nan"}, {"cache": True}, {"parallel": True}])
 def test_options_that_kernels_do_not_have(option):
     with pytest.raises(adjit.WrongCall, match='target="cuda"'):

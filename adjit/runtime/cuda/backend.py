@@ -31,6 +31,12 @@ def _imported() -> Any:
             why=f"The package {BACKEND} is not installed.",
             instead="pip install 'adjit[cuda]', and a driver for the GPU.",
         )
+    if not SIMULATED and not hasattr(np, "row_stack"):
+        raise Unsupported(
+            f"{BACKEND} with NumPy {np.__version__}",
+            why="What it compiles for arrays asks NumPy for functions that are gone from version 2.5 on.",
+            instead="pip install 'numpy<2.5'",
+        )
     return importlib.import_module(f"{MODULE}.cuda")
 
 
