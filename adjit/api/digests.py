@@ -26,7 +26,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any, Generic, Protocol
 
 import numpy as np
-from numba import typeof, types
+from numba import objmode, typeof, types
 
 from adjit.api.names import imports, last_line, names_in, values_of_names
 from adjit.errors import SourceUnavailable
@@ -409,6 +409,9 @@ class Walk:
         elif (path := path_of(value)) is not None:
             self.packages.add(path.partition(".")[0])
             self.text("known", path)
+        elif value is objmode:
+            # what stands in its blocks is in the text and the code of the function
+            self.text("known", "numba.objmode")
         elif isinstance(value, FunctionType):
             self.text("plain", value.__qualname__)
             if not self.is_met(value, id(value)):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.errors import TypeMismatch, Unsupported, WrongCall
+from adjit.errors import TypeMismatch, WrongCall
 
 
 def wave(*shape):
@@ -144,5 +144,3 @@ def test_refusals():
     for in_axes in (None, (None,), {"z": 0}, (0, 0, 0, 0), "x", (True,), {}):
         with pytest.raises(WrongCall, match="in_axes"):
             adjit.vmap(loss, in_axes)
-    with pytest.raises(Unsupported, match="GPU"):
-        adjit.vmap(loss, target="cuda")

@@ -144,8 +144,11 @@ def file_lines(function: FunctionType) -> tuple[str, ...]:
         try:
             lines = inspect.findsource(function)[0]
         except (OSError, TypeError, IndexError):
-            raise unavailable(function.__code__, "No text is kept of code that is executed as a string.") from None
+            raise unavailable(function.__code__, NO_TEXT) from None
     return tuple(lines)
+
+
+NO_TEXT = "No text is kept of code that is executed as a string."
 
 
 def unavailable(code: CodeType, why: str) -> SourceUnavailable:

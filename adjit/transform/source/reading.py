@@ -25,7 +25,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from adjit.errors import Place
 from adjit.transform.ir import Origin, UserComment
-from adjit.transform.source.callables import file_lines, note_read, python_function, signature, unavailable
+from adjit.transform.source.callables import NO_TEXT, file_lines, note_read, python_function, signature, unavailable
 from adjit.transform.source.comments import comments_in
 
 FUTURE_FLAGS = functools.reduce(
@@ -156,7 +156,9 @@ def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
     definitions, compiled = whole
     found = _definition(definitions, code)
     if found is None or not (code in compiled or _is_rewritten_by_pytest(code)):
-        raise unavailable(code, "What stands there now is not the code that runs.")
+        # Python 3.13 keeps one such text, that of its option -c, for all that is executed as a string
+        is_no_file = filename == "<string>"
+        raise unavailable(code, NO_TEXT if is_no_file else "What stands there now is not the code that runs.")
     if isinstance(found, ast.AsyncFunctionDef):
         raise unavailable(code, "It is a coroutine.")
     return _text_of(found, lines)
