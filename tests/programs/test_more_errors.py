@@ -781,3 +781,12 @@ def test_each_refusal_says_what_to_do():
         if empty and not has_usual and "_ANOTHER_SHAPE" not in ast.unparse(args[0]):
             silent.append(where)
     assert not silent
+
+
+def limits_of_a_list(x):
+    return x * np.finfo([x, 2.0]).eps
+
+
+def test_limits_are_those_of_a_type():
+    with pytest.raises(adjit.TypeMismatch, match="np.finfo of what is neither a type nor a number"):
+        adjit.grad(limits_of_a_list, target="python")(1.0)

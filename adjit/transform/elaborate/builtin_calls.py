@@ -118,6 +118,8 @@ def _limits(kind: Any) -> Handler:
     """What is known of a type of numbers: `np.finfo(float)`, `np.iinfo(x.dtype)`."""
 
     def handle(frame: Frame, value: Value) -> Value:
+        if not isinstance(value, Static) and not is_numeric(value):
+            raise frame.ctx.mismatch(f"np.{kind.__name__} of what is neither a type nor a number", "Give a type.")
         of = value.value if isinstance(value, Static) else np.dtype(str(dtype(value)))
         try:
             return Static(kind(of))
