@@ -31,14 +31,14 @@ demo-cuda: $(VENV)/examples.stamp $(VENV)/cuda.stamp
 	$(BIN)/python examples/waveform_inversion.py $(ARGS)
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-long: $(VENV)/test.stamp
-	ADJIT_TEST_ALL=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not bridge" $(ARGS)
+	ADJIT_TEST_ALL=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not bridge" $(ARGS)
 	$(BIN)/python -m tests.random_programs.fuzz --programs 2000 --seed $(TODAY) --jobs $(WORKERS) --every-compiled 50
 
 test-bridges: $(VENV)/bridges.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m bridge tests/bridges tests/report tests/test_bridges_guide.py $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m bridge tests/bridges tests/report tests/test_bridges_guide.py $(ARGS)
 
 fuzz: $(VENV)/test.stamp
 	$(BIN)/python -m tests.random_programs.fuzz --jobs $(WORKERS) $(ARGS)
