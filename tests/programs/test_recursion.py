@@ -11,7 +11,7 @@ from tests.programs.recursive import RECURSIVE
 from tests.programs.rows import Row
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("row", RECURSIVE.rows, ids=lambda row: row.name)
 def test_program(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=row.second, single=row.single, tolerance=row.tolerance)

@@ -41,8 +41,11 @@ def named(part: Any) -> str:
 CORE = {id(row) for row in (*SCALARS, *ARRAYS, *CONSTANTS) if row is FIRST[row.callee]}
 # rows of the core that take seconds, and whose kin are in the short run
 SLOW = {
-    *(f"adjit.rules.complex_matrices.{name}" for name in ("determinant", "complex_cofactors", "complex_spectrum")),
-    *(f"adjit.rules.complex_matrices.hermitian_{name}" for name in ("eigenvalues", "factor")),
+    *(
+        f"adjit.rules.complex_matrices.{name}"
+        for name in ("determinant", "complex_cofactors", "complex_spectrum", "signed_logarithm")
+    ),
+    *(f"adjit.rules.complex_matrices.hermitian_{name}" for name in ("eigenvalues", "factor", "spectrum")),
     *(f"numpy.fft.{name}" for name in ("rfft2", "ifft2", "irfft2", "ifftn")),
     "adjit.rules.linear_algebra.cofactors",
 }
@@ -54,7 +57,8 @@ def is_core(row: Row) -> bool:
 
 def marked(rows: Iterable[Row]) -> list[Any]:
     """The rows; those that take long in the long run alone."""
-    return [pytest.param(row, marks=pytest.mark.long if "long" in row.tags else ()) for row in rows]
+    is_long = [(row, "long" in row.tags or row.name in SLOW) for row in rows]
+    return [pytest.param(row, marks=pytest.mark.long if long else ()) for row, long in is_long]
 
 
 @pytest.mark.parametrize("row", marked(row for row in TABLE if is_core(row)), ids=named)
@@ -62,7 +66,7 @@ def test_rule(row: Row) -> None:
     check(row.function, sampled(row), row.active, single=is_checked_in_single(row))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("row", marked(row for row in TABLE if not is_core(row)), ids=named)
 def test_rule_of_further_forms(row: Row) -> None:
     test_rule(row)

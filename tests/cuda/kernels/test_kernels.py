@@ -46,11 +46,13 @@ def checked(name, target):
     return Checked(kernel, launch, arguments(np.random.default_rng(3)), 5, target=target)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_derivatives_of_the_nest(name):
     checked(name, "python").check(*STEPS.get(name, ()))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in COMPILED else [pytest.mark.long]) for n in CASES])
 def test_compiled_adjoint(name):
     # normal numbers are drawn in single precision, of which compiled code has other last bits

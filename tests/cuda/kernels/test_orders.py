@@ -89,6 +89,7 @@ def launched(kernel, launch, arguments, kind, order=None):
 IN_ORDER = {"until small"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [one for one in NAMES if one.values[0] not in IN_ORDER])
 @pytest.mark.parametrize("kind", ["tangent", "adjoint"])
 def test_threads_in_any_order(kind, name):
