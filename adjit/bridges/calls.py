@@ -16,7 +16,7 @@ import dataclasses
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -28,7 +28,7 @@ from adjit.api.bound import bound
 from adjit.api.functions import value_of
 from adjit.api.options import Options
 from adjit.api.structures import laid_out
-from adjit.api.trees import leaves, map_leaves
+from adjit.api.trees import leaves, map_leaves, nested
 from adjit.bridges.shapes import extents_of_results
 from adjit.errors import TypeMismatch, Unsupported
 from adjit.rules.library_functions import as_python
@@ -66,6 +66,20 @@ class Kind:
         """All extents; None where one is not known."""
         known = tuple(extent for extent in self.extents if extent is not None)
         return known if len(known) == len(self.extents) else None
+
+
+class Wrapped:
+    """A function of a library's tensors."""
+
+    library: str
+
+    def __init__(self, of: Any, options: Options) -> None:
+        self._function, self._options = of, options
+        named: Any = self
+        functools.update_wrapper(named, of, updated=())
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__} for {self.library}>"  # type: ignore[attr-defined]
 
 
 class Library(Protocol):
@@ -189,6 +203,12 @@ class Call:
         """What the adjoint of a leaf of the arguments is, where it is wanted."""
         kind = self.kinds[leaf.number] if isinstance(leaf, Slot) else None
         return kind if kind is not None and kind.is_active else None
+
+
+def put_together(call: Call, found: Iterable[Any]) -> Any:
+    """The result of a call, from the tensors in it, in their order."""
+    rest = iter(found)
+    return nested(call.result, [None if kind is None else next(rest) for kind in leaves(call.result)])
 
 
 def opened(

@@ -22,8 +22,8 @@ import numpy as np
 from jax import numpy as jnp
 
 from adjit.api.options import Options, make_options
-from adjit.api.trees import leaves, map_leaves, nested
-from adjit.bridges.calls import Call, Kind, opened
+from adjit.api.trees import leaves, map_leaves
+from adjit.bridges.calls import Call, Kind, Wrapped, opened, put_together
 from adjit.errors import TypeMismatch, Unsupported, WrongCall
 from adjit.rules.library_functions import as_python
 
@@ -50,25 +50,23 @@ def function(of: Any = None, *, result: Callable[..., Any] | None = None, **opti
     return Function(as_python(of), chosen, result)
 
 
-class Function:
+class Function(Wrapped):
     """A function of JAX's arrays."""
 
-    def __init__(self, of: Any, options: Options, result: Callable[..., Any] | None) -> None:
-        self._function, self._options, self._result = of, options, result
-        functools.update_wrapper(self, of, updated=())
+    library = "JAX"
 
-    def __repr__(self) -> str:
-        return f"<{self.__name__} for JAX>"  # type: ignore[attr-defined]
+    def __init__(self, of: Any, options: Options, result: Callable[..., Any] | None) -> None:
+        super().__init__(of, options)
+        self._result = result
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         call, arrays = opened(self._function, self._options, arguments, keywords, _Jax())
         if self._result is not None:
             call = _shaped(call, self._result(*arguments, **keywords))
         if any(isinstance(array, jax.core.Tracer) for array in arrays):
-            found = iter(_applied(call)(*arrays))
-        else:
-            found = map(jnp.asarray, call.run([_as_numpy(a, k) for a, k in zip(arrays, call.kinds, strict=True)]))
-        return nested(call.result, [None if kind is None else next(found) for kind in leaves(call.result)])
+            return put_together(call, _applied(call)(*arrays))
+        found = call.run([_as_numpy(a, k) for a, k in zip(arrays, call.kinds, strict=True)])
+        return put_together(call, map(jnp.asarray, found))
 
 
 class _Jax:

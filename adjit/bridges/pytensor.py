@@ -20,9 +20,8 @@ from pytensor.gradient import DisconnectedType
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
 
-from adjit.api.options import Options, make_options
-from adjit.api.trees import leaves, nested
-from adjit.bridges.calls import Call, Kind, opened
+from adjit.api.options import make_options
+from adjit.bridges.calls import Call, Kind, Wrapped, opened, put_together
 from adjit.errors import TypeMismatch, Unsupported
 from adjit.rules.library_functions import as_python
 
@@ -42,20 +41,14 @@ def function(of: Any = None, **options: Any) -> Any:
     return Function(as_python(of), chosen)
 
 
-class Function:
+class Function(Wrapped):
     """A function of PyTensor's variables."""
 
-    def __init__(self, of: Any, options: Options) -> None:
-        self._function, self._options = of, options
-        functools.update_wrapper(self, of, updated=())
-
-    def __repr__(self) -> str:
-        return f"<{self.__name__} for PyTensor>"  # type: ignore[attr-defined]
+    library = "PyTensor"
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         call, variables = opened(self._function, self._options, arguments, keywords, _PyTensor())
-        found = iter(Applied(call)(*variables, return_list=True))
-        return nested(call.result, [None if kind is None else next(found) for kind in leaves(call.result)])
+        return put_together(call, Applied(call)(*variables, return_list=True))
 
 
 class _PyTensor:

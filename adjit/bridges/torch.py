@@ -21,8 +21,7 @@ import numpy as np
 import torch
 
 from adjit.api.options import Options, make_options
-from adjit.api.trees import leaves, nested
-from adjit.bridges.calls import Call, Kind, opened
+from adjit.bridges.calls import Call, Kind, Wrapped, opened, put_together
 from adjit.errors import TypeMismatch, WrongDevice
 from adjit.rules.library_functions import as_python
 
@@ -46,15 +45,10 @@ def function(of: Any = None, **options: Any) -> Any:
     return Function(as_python(of), chosen)
 
 
-class Function:
+class Function(Wrapped):
     """A function of tensors."""
 
-    def __init__(self, of: Any, options: Options) -> None:
-        self._function, self._options = of, options
-        functools.update_wrapper(self, of, updated=())
-
-    def __repr__(self) -> str:
-        return f"<{self.__name__} for tensors>"  # type: ignore[attr-defined]
+    library = "tensors"
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         # what torch.compile makes of a program calls it as it is; to say so loads the compiler, which takes seconds
@@ -69,10 +63,7 @@ class Function:
         call, tensors = opened(self._function, self._options, arguments, keywords, _Torch())
         options = _for_devices(self._options, call.name, tensors)
         call = call if options is self._options else dataclasses.replace(call, options=options)
-        found = _applied(call, tensors)
-        given = iter(found)
-        whole = [None if kind is None else next(given) for kind in leaves(call.result)]
-        return nested(call.result, whole)
+        return put_together(call, _applied(call, tensors))
 
 
 class _Torch:
