@@ -26,34 +26,28 @@ assert not loaded and "numba.cuda" not in sys.modules, loaded
     assert found.returncode == 0, found.stderr
 
 
-def test_without_numba_cuda_it_says_what_to_install():
-    text = """
-import importlib.util, numpy as np
+WITHOUT_COMPILER = """
+import importlib.util
 there = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name.startswith("numba_cuda") else there(name, *rest)
-import adjit
-try:
-    from tests.cuda.simulated.functions import norm
-    adjit.grad(norm, target="cuda")(np.ones(3))
-except adjit.Unsupported as fault:
-    assert "adjit[cuda]" in str(fault), fault
-else:
-    raise SystemExit("nothing was raised")
 """
-    found = run(text)
-    assert found.returncode == 0, found.stderr
 
 
-def test_a_numpy_that_is_too_new_for_the_backend_is_named():
-    text = """
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [(WITHOUT_COMPILER, "adjit[cuda]"), ("del np.row_stack", "numpy<2.5")],
+    ids=["no compiler", "NumPy too new for it"],
+)
+def test_it_says_what_to_install(before, said):
+    text = f"""
 import numpy as np
-del np.row_stack
+{before}
 import adjit
 try:
     from tests.cuda.simulated.functions import norm
     adjit.grad(norm, target="cuda")(np.ones(3))
 except adjit.Unsupported as fault:
-    assert "numpy<2.5" in str(fault), fault
+    assert "{said}" in str(fault), fault
 else:
     raise SystemExit("nothing was raised")
 """
