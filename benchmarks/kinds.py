@@ -6,11 +6,13 @@ Least squares with branches, a recurrent cell with arrays of states, Gauss-Seide
 Monte Carlo paths, attention, a stencil with constant coefficients.
 """
 
+import dataclasses
 import math
 
 import numpy as np
 from numba import njit
 
+from kinds_in_jax import in_jax
 from workloads import Workload, workload
 
 
@@ -31,7 +33,7 @@ def kinds(size: str) -> list[Workload]:
     width = 8 * scale
     attended = [draw.normal(size=(24 * scale, width)) for _ in range(3)]
     plate = draw.normal(size=(32 * scale, 32 * scale))
-    return [
+    found = [
         workload("least squares", huber, huber_by_hand, (features, targets, draw.normal(size=6), 1.5), (2,)),
         workload("recurrent cell", recurrent, recurrent_by_hand, cell, (1, 2)),
         workload("Gauss-Seidel", gauss_seidel, gauss_seidel_by_hand, (plate, 20 * scale), (0,), tapeless=True),
@@ -40,6 +42,7 @@ def kinds(size: str) -> list[Workload]:
         workload("attention", attention, attention_by_hand, tuple(attended), (0, 1, 2)),
         workload("stencil", stencil, stencil_by_hand, (plate, 0.2, 10 * scale), (0,), tapeless=True),
     ]
+    return [dataclasses.replace(kind, jax=in_jax(kind.name, kind.arguments, kind.wrt)) for kind in found]
 
 
 # ----------------------------------------------------------------------------------------- least squares, with branches

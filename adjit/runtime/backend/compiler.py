@@ -21,7 +21,7 @@ from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTy
 from numba.core.untyped_passes import InlineClosureLikes
 from numba.np.ufunc.dufunc import DUFunc
 
-from adjit.runtime.backend import apart, front
+from adjit.runtime.backend import apart, front, machine_code
 from adjit.runtime.backend.lowering import GeneratedLower
 from adjit.runtime.backend.stand_ins import stand_in
 
@@ -164,9 +164,13 @@ _known: dict[tuple[Any, tuple[types.Type, ...]], Any] = {}
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class GeneratedLowering(NativeLowering):
-    """LLVM's instructions, by `lowering.py`."""
+    """LLVM's instructions, by `lowering.py`, and the machine code of them."""
 
     lowering_class = GeneratedLower
+
+    def run_pass(self, state: Any) -> bool:
+        with machine_code.quickly():
+            return bool(super().run_pass(state))
 
 
 _OWN = {
