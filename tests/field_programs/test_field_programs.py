@@ -56,7 +56,7 @@ def along(function: Callable[..., float], make: Callable[[], tuple[Any, ...]], p
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     "program",
     [pytest.param(one, id=one[0], marks=[pytest.mark.long] if one[0] in SLOW else []) for one in PROGRAMS],

@@ -24,7 +24,7 @@ def test_program(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=row.second, expected=row.expected)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("row", MATRICES.rows, ids=lambda row: row.name)
 @pytest.mark.filterwarnings("error::numpy.exceptions.ComplexWarning")
 def test_program_with_matrices(row: Row) -> None:

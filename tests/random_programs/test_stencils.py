@@ -108,6 +108,7 @@ def check(seed: int) -> None:
             np.testing.assert_allclose(bar, wanted, rtol=1e-9, atol=1e-11 * size, err_msg=f"{shape}\n{stencil.text}")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(16))
 def test_some_random_stencils(seed: int) -> None:
     check(seed)

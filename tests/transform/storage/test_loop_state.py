@@ -105,6 +105,7 @@ def taken(source):
     return set(re.findall(r"(\w+)_snapshots = ", source))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize(
     ("function", "kept"),

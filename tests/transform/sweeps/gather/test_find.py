@@ -119,9 +119,10 @@ def test_random_stencils_compiled(seed):
         check(function, arguments_of(rank, sizes[:rank]), (0, 1, 2), "cpu")
 
 
-def test_most_random_stencils_are_gathered():
-    made = [stencil(seed) for seed in range(40)]
-    assert sum(is_gathered(function, arguments_of(rank, (6, 6, 6)[:rank])) for function, rank in made) > 20
+@pytest.mark.parametrize("count", [10, pytest.param(40, marks=pytest.mark.long)])
+def test_most_random_stencils_are_gathered(count):
+    made = [stencil(seed) for seed in range(count)]
+    assert sum(is_gathered(function, arguments_of(rank, (6, 6, 6)[:rank])) for function, rank in made) > count // 2
 
 
 # ----------------------------------------------------------------------------------------------------- what is gathered
