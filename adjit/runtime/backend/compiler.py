@@ -17,9 +17,8 @@ from numba import types
 from numba.core import ir
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
-from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
+from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
-from numba.np.ufunc.dufunc import DUFunc
 
 from adjit.runtime.backend import apart, front, machine_code
 from adjit.runtime.backend.lowering import GeneratedLower
@@ -104,28 +103,8 @@ def _callee(function: Any, definition: Any) -> Any:
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class ArrayExpressions(NopythonRewrites):
-    """numba's fusion of array expressions, where there are any."""
-
-    def run_pass(self, state: Any) -> bool:
-        if any(_is_for_rewriting(statement, state) for b in state.func_ir.blocks.values() for statement in b.body):
-            return bool(super().run_pass(state))
-        return False
-
-
-def _is_for_rewriting(statement: ir.Stmt, state: Any) -> bool:
-    if not isinstance(statement, ir.Assign) or not isinstance(statement.value, ir.Expr):
-        return False
-    made, kind = statement.value, state.typemap[statement.target.name]
-    if made.op == "call":
-        callee = getattr(state.typemap[made.func.name], "typing_key", None)
-        return isinstance(kind, types.Array) and isinstance(callee, np.ufunc | DUFunc)
-    return made.op == "build_list" or (isinstance(kind, types.Array) and made.op in ("unary", "binop", "inplace_binop"))
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
 class RememberingInference(NopythonTypeInference):
-    """numba's inference, which asks for the type of `float64 * float64` at each product, several times."""
+    """numba's inference, which asks for the type of `float64 * float64`, or `a[i]`, at each of them, several times."""
 
     def run_pass(self, state: Any) -> bool:
         own = state.typingctx
@@ -137,7 +116,7 @@ class RememberingInference(NopythonTypeInference):
 
 
 def _remembering(context: Any) -> Any:
-    """A typing context with all that `context` has, which remembers what operators make of numbers."""
+    """A typing context with all that `context` has, which remembers what operators make of numbers and arrays."""
     kind: Any = type(context)
     made: Any = object.__new__(_remembering_kind(kind))
     made.__dict__ = context.__dict__
@@ -148,8 +127,7 @@ def _remembering(context: Any) -> Any:
 def _remembering_kind(kind: Any) -> Any:
     class Remembering(kind):  # type: ignore[misc]
         def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-            is_operator = getattr(getattr(func, "typing_key", None), "__module__", None) == "_operator"
-            if kws or not is_operator or not all(isinstance(a, types.Number | types.Boolean) for a in args):
+            if kws or not _is_operator(getattr(func, "typing_key", func)) or not all(map(_is_plain, args)):
                 return super().resolve_function_type(func, args, kws)
             key = func, tuple(args)
             if key not in _known:
@@ -160,6 +138,19 @@ def _remembering_kind(kind: Any) -> Any:
 
 
 _known: dict[tuple[Any, tuple[types.Type, ...]], Any] = {}
+
+
+def _is_operator(callee: Any) -> bool:
+    return callee is bool or getattr(callee, "__module__", None) == "_operator"
+
+
+def _is_plain(kind: types.Type) -> bool:
+    """Whether it is a number, an array of numbers, or what stands between the brackets of one."""
+    if isinstance(kind, types.Array):
+        return isinstance(kind.dtype, types.Number | types.Boolean)
+    if isinstance(kind, types.BaseTuple):
+        return all(map(_is_plain, kind.types))  # type: ignore[attr-defined]
+    return isinstance(kind, types.Number | types.Boolean | types.SliceType | types.NoneType | types.EllipsisType)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -176,6 +167,5 @@ class GeneratedLowering(NativeLowering):
 _OWN = {
     **front.PASSES,
     NopythonTypeInference: RememberingInference,
-    NopythonRewrites: ArrayExpressions,
     NativeLowering: GeneratedLowering,
 }

@@ -2,7 +2,10 @@
 
 In: numba's untyped form of a function. Out: the same form as its own passes give, in less time.
 
+    from bytecode          without looking for what generated code has none of
     single assignment      one walk for all variables, where numba rewrites every block for each of them
+    array expressions      where there are some, and in their blocks alone
+    ends of variables      by `lifetimes.py`
     the other passes       without liveness, which numba works out anew after each and lowering asks for once
 
 The names are those that numba gives, so that what follows cannot tell the difference.
@@ -14,14 +17,43 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from numba.core import ir, ir_utils
+import numpy as np
+from numba.core import ir, ir_utils, types
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.compiler_machinery import register_pass
+from numba.core.interpreter import Interpreter
 from numba.core.rewrites.registry import rewrite_registry
 from numba.core.ssa import _find_defs_violators, _iterated_domfronts
 from numba.core.transforms import canonicalize_cfg
-from numba.core.typed_passes import PreLowerStripPhis
-from numba.core.untyped_passes import GenericRewrites, IRProcessing, ReconstructSSA
+from numba.core.typed_passes import IRLegalization, NopythonRewrites, PreLowerStripPhis
+from numba.core.untyped_passes import GenericRewrites, IRProcessing, ReconstructSSA, TranslateByteCode
+from numba.np.ufunc.dufunc import DUFunc
+
+from adjit.runtime.backend import lifetimes
+
+# What numba rewrites of what it has read, and the instruction without which there is none.
+_ASKED_BY = {
+    "peep_hole_delete_with_exit": ("BEFORE_WITH", "SETUP_WITH", "LOAD_SPECIAL"),
+    "peep_hole_fuse_dict_add_updates": ("DICT_UPDATE", "DICT_MERGE"),
+}
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class Translation(TranslateByteCode):
+    """numba's reading of bytecode."""
+
+    def run_pass(self, state: Any) -> bool:
+        state["func_ir"] = _Reader(state["func_id"]).interpret(state["bc"])
+        return True
+
+
+class _Reader(Interpreter):
+    """Looks for what it would rewrite only where the bytecode has what that is made of."""
+
+    def post_process(self, peepholes: list[Any], func_ir: Any) -> Any:
+        there = {instruction.opname for instruction in self.bytecode}
+        asked = [p for p in peepholes if there.intersection(_ASKED_BY.get(p.__name__, there))]
+        return super().post_process(asked, func_ir)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -41,16 +73,48 @@ class ConstantRewrites(GenericRewrites):
     """Constants in the place of variables that hold them, where numba has instructions for that."""
 
     def run_pass(self, state: Any) -> bool:
-        blocks = state.func_ir.blocks
-        for kind in rewrite_registry.rewrites["before-inference"]:
-            rewrite = kind(state)
-            todo = list(blocks.items())
-            while todo:
-                label, block = todo.pop()
-                if rewrite.match(state.func_ir, block, state.typemap, state.calltypes):
-                    blocks[label] = rewrite.apply()
-                    todo.append((label, blocks[label]))
+        _rewrite(state, "before-inference", list(state.func_ir.blocks))
         return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class ArrayExpressions(NopythonRewrites):
+    """numba's fusion of array expressions, and its arrays without lists, where there are any."""
+
+    def run_pass(self, state: Any) -> bool:
+        blocks = state.func_ir.blocks
+        if not lifetimes.is_known(blocks):
+            return bool(super().run_pass(state))
+        found = [label for label, block in blocks.items() if any(_is_for_rewriting(s, state) for s in block.body)]
+        if found:
+            # what they look for ends after its use
+            lifetimes.with_dels(blocks)
+            _rewrite(state, "after-inference", found)
+            ir_utils.remove_dels(blocks)
+        return bool(found)
+
+
+def _rewrite(state: Any, when: str, labels: list[int]) -> None:
+    """Does what is registered to be done then, as long as there is something to do, in these blocks."""
+    blocks = state.func_ir.blocks
+    for kind in rewrite_registry.rewrites[when]:
+        rewrite = kind(state)
+        todo = [(label, blocks[label]) for label in labels]
+        while todo:
+            label, block = todo.pop()
+            if rewrite.match(state.func_ir, block, state.typemap, state.calltypes):
+                blocks[label] = rewrite.apply()
+                todo.append((label, blocks[label]))
+
+
+def _is_for_rewriting(statement: ir.Stmt, state: Any) -> bool:
+    if not isinstance(statement, ir.Assign) or not isinstance(statement.value, ir.Expr):
+        return False
+    made, kind = statement.value, state.typemap[statement.target.name]
+    if made.op == "call":
+        callee = getattr(state.typemap[made.func.name], "typing_key", None)
+        return isinstance(kind, types.Array) and isinstance(callee, np.ufunc | DUFunc)
+    return made.op == "build_list" or (isinstance(kind, types.Array) and made.op in ("unary", "binop", "inplace_binop"))
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -83,6 +147,19 @@ class WithoutPhis(PreLowerStripPhis):
         for label, pairs in exported.items():
             _assign_early(state.func_ir.blocks[label], pairs, state.func_ir.loc)
         state.func_ir._definitions = ir_utils.build_definitions(state.func_ir.blocks)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class Ends(IRLegalization):
+    """A `del` where a variable ends."""
+
+    def run_pass(self, state: Any) -> bool:
+        function = state.func_ir
+        if function.is_generator or state.flags.dbg_extend_lifetimes or not lifetimes.is_known(function.blocks):
+            return bool(super().run_pass(state))
+        function.blocks = canonicalize_cfg(function.blocks)
+        lifetimes.with_dels(function.blocks)
         return True
 
 
@@ -198,8 +275,11 @@ class _Renaming:
 
 
 PASSES: dict[Any, Callable[..., Any]] = {
+    TranslateByteCode: Translation,
     IRProcessing: Canonical,
     GenericRewrites: ConstantRewrites,
     ReconstructSSA: SingleAssignment,
+    NopythonRewrites: ArrayExpressions,
     PreLowerStripPhis: WithoutPhis,
+    IRLegalization: Ends,
 }

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +26,8 @@ from numba import types
 from numba.core import cgutils, ir
 from numba.core.lowering import Lower
 from numba.np import arrayobj
+
+from adjit.runtime.backend import lifetimes
 
 # Values without references to count.
 _PLAIN = types.Number | types.Boolean | types.RangeType | types.RangeIteratorType | types.SliceType | types.NoneType
@@ -79,6 +82,17 @@ class GeneratedLower(Lower):
         self._ranges: dict[int, _Range] = {}
         self._counters: dict[int, _Counter] = {}  # of ranges with the step 1 or -1, by what makes the iterator
         self._only_counted = self._iterators_only_counted()
+
+    def _find_singly_assigned_variable(self) -> None:
+        if self.func_ir.is_generator or not lifetimes.is_known(self.func_ir.blocks):
+            super()._find_singly_assigned_variable()
+            return
+        # those that are values, without a place in memory: set once, in the one block that reads them
+        self._blk_local_varmap = {}
+        uses = [lifetimes.of_block(block) for block in self.func_ir.blocks.values()]
+        times = Counter(s.target.name for b in self.func_ir.blocks.values() for s in b.body if isinstance(s, ir.Assign))
+        read = frozenset().union(*(used.read for used in uses))
+        self._singly_assigned_vars = {n for used in uses for n in used.set if times[n] == 1 and n not in read}
 
     def lower_expr(self, resty: types.Type, expr: ir.Expr) -> llvm.Value:
         made = None
