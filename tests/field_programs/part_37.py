@@ -359,8 +359,9 @@ def distance_on_the_ellipsoid(here, there, a, inverse):
         cos2 = 1 - sin_alpha**2
         mid = cos_sigma - 2 * math.sin(U1) * math.sin(U2) / cos2 if cos2 else 0.0
         C = f / 16 * cos2 * (4 + f * (4 - 3 * cos2))
-        last, lam = lam, L + (1 - C) * f * sin_alpha * (
-            sigma + C * sin_sigma * (mid + C * cos_sigma * (-1 + 2 * mid**2))
+        last, lam = (
+            lam,
+            L + (1 - C) * f * sin_alpha * (sigma + C * sin_sigma * (mid + C * cos_sigma * (-1 + 2 * mid**2))),
         )
         if abs(lam - last) < 1e-14:
             break
@@ -499,7 +500,11 @@ def worst_scenario(rates, holdings):
 
     bonds = [(0.02, 2), (0.03, 5), (0.04, 10)]
     base = sum(h * price(c, m, rates) for h, (c, m) in zip(holdings, bonds))
-    shifts = {"parallel": np.full(4, 0.01), "steeper": np.linspace(-0.005, 0.01, 4), "flatter": np.linspace(0.01, -0.002, 4)}
+    shifts = {
+        "parallel": np.full(4, 0.01),
+        "steeper": np.linspace(-0.005, 0.01, 4),
+        "flatter": np.linspace(0.01, -0.002, 4),
+    }
     losses = {
         name: base - sum(h * price(c, m, rates + shift) for h, (c, m) in zip(holdings, bonds))
         for name, shift in shifts.items()

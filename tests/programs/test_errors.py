@@ -1107,8 +1107,8 @@ def ragged_array(a):
       test_errors.py:+1 in calls_what_numba_does_not_know
         return x * random.Random(3).random()
                    ^^^^^^^^^^^^^^^^
-      adjit takes functions, and no objects but numbers, arrays and tuples of them.
-      Write the computation out, with those.
+      Of those of libraries adjit takes list, tuple, dict, set, deque, Counter, defaultdict, OrderedDict.
+      Use one of those, or a class of your own.
     """,
     1.5,
 )

@@ -485,11 +485,16 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
             "Pass a numpy.random.Generator as an argument of its own; or draw with np.random, or random.",
             why="What is there before the call is constant, as in numba.",
         )
-    if not callable(callee) or isinstance(callee, type) or not _is_hashable(callee):
+    if isinstance(callee, type):
         raise ctx.unsupported(
             f"a call of {described(Static(callee))}",
-            "Write the computation out, with those.",
-            why="adjit takes functions, and no objects but numbers, arrays and tuples of them.",
+            "Use one of those, or a class of your own.",
+            why="Of those of libraries adjit takes list, tuple, dict, set, deque, Counter, defaultdict, OrderedDict.",
+        )
+    if not callable(callee) or not _is_hashable(callee):
+        raise ctx.unsupported(
+            f"a call of {described(Static(callee))}",
+            "Call a function, or an object of a class of your own with __call__.",
         )
 
     def unknown(call: str) -> errors.AdjitError:
