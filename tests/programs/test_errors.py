@@ -477,21 +477,6 @@ def returns_on_one_path(x):
         return x * x
 
 
-@refused(
-    """
-    Unsupported: `@=` on an array
-      test_errors.py:+1 in multiplies_in_place
-        a @= a
-        ^^^^^^
-      Write `a = a @ ...`.
-    """,
-    np.ones((2, 2)),
-)
-def multiplies_in_place(a):
-    a @= a
-    return a.sum()
-
-
 # ------------------------------------------------------------------------------------------------ expressions
 
 

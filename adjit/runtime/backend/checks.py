@@ -18,8 +18,10 @@ from adjit.runtime.library.checks import (
     OTHER_ITEM,
     STRETCHED,
     UNFIT,
+    UNFIT_FACTORS,
     UNSTORED,
     broadcast_extent,
+    inner_extent,
     item_extent,
     same_extent,
     stored_extent,
@@ -81,6 +83,11 @@ def _target_extent(builder: Any, target: Any, value: Any) -> tuple[Any, Any]:
 @_checks(item_extent, types.intp, ValueError, OTHER_ITEM)
 def _item_extent(builder: Any, items: Any, given: Any) -> tuple[Any, Any]:
     return _equal(builder, items, given), items
+
+
+@_checks(inner_extent, types.intp, ValueError, UNFIT_FACTORS)
+def _inner_extent(builder: Any, left: Any, right: Any) -> tuple[Any, Any]:
+    return _equal(builder, left, right), left
 
 
 @_checks(same_extent, types.none, Stretched, STRETCHED)

@@ -29,9 +29,10 @@ from adjit.transform.elaborate.expressions import (
     there,
     whole,
 )
-from adjit.transform.elaborate.operators import BINARY, in_place
+from adjit.transform.elaborate.operators import BINARY, binary, in_place
 from adjit.transform.elaborate.python_builtins import known_items, so_many
 from adjit.transform.elaborate.records import set_attribute
+from adjit.transform.elaborate.reductions import product_into
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.choices import fitting
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
@@ -110,9 +111,7 @@ def _updated_name(frame: Frame, target: cst.Name, callee: Any, old: Value, value
     if isinstance(old, Number) and is_array(old):
         for array in leaves_of(old):
             indexing.writable(ctx, array)
-        if callee is operator.matmul:
-            raise ctx.unsupported("`@=` on an array", f"Write `{target.value} = {target.value} @ ...`.")
-        store_all(ctx, old, indexing.stored(ctx, value), callee)
+        _updated_array(frame, old, callee, value)
         frame.env[target.value] = old
         return
     if is_list(old) and callee is operator.add:
@@ -156,6 +155,9 @@ def _updated_part(
         place = subscript_place(frame, target, container)
         mark = len(ctx.builder.ops)
         value = evaluate(frame, node.value)
+        if callee is operator.matmul:
+            unless_left(frame, lambda: _product_at(frame, place, value))
+            return
         unless_left(frame, lambda: indexing.update(ctx, place, callee, value, mark))
         return
     name = target.attr.value
@@ -177,9 +179,31 @@ def _updated(frame: Frame, old: Value, callee: Any, value: Value, store: Callabl
     elif isinstance(old, Number) and is_array(old):
         for array in leaves_of(old):
             indexing.writable(frame.ctx, array)
-        store_all(frame.ctx, old, indexing.stored(frame.ctx, value), callee)
+        _updated_array(frame, old, callee, value)
     else:
         store(in_place(frame, callee, old, value))
+
+
+def _product_at(frame: Frame, place: indexing.Place | indexing.Pair, value: Value) -> None:
+    """`array[...] @= value`, into a view."""
+    ctx = frame.ctx
+    places = (place.real, place.imag) if isinstance(place, indexing.Pair) else (place,)
+    if any(one.kind != "view" for one in places):
+        raise ctx.unsupported("`@=` on what is no view", "Write `array[...] = array[...] @ ...`.")
+    old = indexing.read(ctx, place)
+    assert isinstance(old, Number)
+    for array in leaves_of(old):
+        indexing.writable(ctx, array)
+    _updated_array(frame, old, operator.matmul, value)
+
+
+def _updated_array(frame: Frame, old: Number, callee: Any, value: Value) -> None:
+    """`old op= value`, of an array that is written into."""
+    value = indexing.stored(frame.ctx, value)
+    if callee is operator.matmul:
+        product_into(frame.ctx, old, binary(frame, callee, old, value))
+    else:
+        store_all(frame.ctx, old, value, callee)
 
 
 def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool = False) -> None:

@@ -498,13 +498,20 @@ def _slice_end(frame: Frame, node: cst.BaseExpression | None) -> ir.Operand | No
     return value
 
 
+_OF_SUBSCRIPTS = type(np.s_)
+
+
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     ctx = frame.ctx
     base = evaluate(frame, node.value)
     if isinstance(base, Static) and isinstance(base.value, ON_GRIDS):
         return on_grid(frame, base.value, subscript_entries(frame, node, _ends_on_grid))
     mark = len(ctx.builder.ops)
-    return _item_of(frame, base, subscript_entries(frame, node), mark)
+    entries = subscript_entries(frame, node)
+    if isinstance(base, Static) and isinstance(base.value, _OF_SUBSCRIPTS):
+        # np.s_[...] is what stands between the brackets, np.index_exp[...] a tuple of it
+        return TupleValue(tuple(entries)) if base.value.maketuple or len(entries) > 1 else entries[0]
+    return _item_of(frame, base, entries, mark)
 
 
 def _ends_on_grid(frame: Frame, node: cst.Slice) -> Ends:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from adjit.runtime.library import inner_extent
 from adjit.transform import ir
 from adjit.transform.elaborate.operators import applied, both, either, truth
 from adjit.transform.elaborate.operators import binary as by_operator
@@ -65,6 +66,19 @@ def into(frame: Frame, out: Value | None, result: Value) -> Value:
     check_kept(frame.ctx, dtype(out), dtype(result), "by `out`")
     store_all(frame.ctx, out, result)
     return out
+
+
+def product_into(ctx: Context, out: Number, result: Value) -> None:
+    """`out[...] = left @ right`: the axes of the matrix must be those of the product, and are not stretched."""
+    if ndim(result) != ndim(out):
+        raise ctx.mismatch(
+            f"a product of rank {ndim(result)} is put into an array of rank {ndim(out)}", "Give factors of its rank."
+        )
+    for extent, own in zip(shape_of(ctx, out)[-2:], shape_of(ctx, result)[-2:], strict=True):
+        if extent != own:
+            n = ir.Var("n", types.intp)
+            ctx.builder.emit(ir.Call(callee=inner_extent, args=(extent, own), outs=(n,), effect=True))
+    store_all(ctx, out, result)
 
 
 def _counted(ctx: Context, value: Value, condition: Value | None, otherwise: Value) -> Value:

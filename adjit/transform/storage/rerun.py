@@ -19,7 +19,14 @@ from dataclasses import dataclass
 
 from numba import types
 
-from adjit.runtime.library import default_snapshots, fitting_snapshots, item_extent, same_extent, stored_extent
+from adjit.runtime.library import (
+    default_snapshots,
+    fitting_snapshots,
+    inner_extent,
+    item_extent,
+    same_extent,
+    stored_extent,
+)
 from adjit.transform import ir
 from adjit.transform.analysis.alias import FRESH, named_by
 from adjit.transform.analysis.sums import is_sum
@@ -53,7 +60,7 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
     if isinstance(loop, ir.While) or loop.stops:
         return Refusal("It is not known before the loop how many trips it makes.")
     calls = [op for op in ir.walk(loop.body) if isinstance(op, ir.Call) and op.effect]
-    if any(call.callee not in (stored_extent, item_extent, same_extent) for call in calls):
+    if any(call.callee not in (stored_extent, item_extent, inner_extent, same_extent) for call in calls):
         return Refusal("It draws random numbers, and would draw others the second time.")
     if any(isinstance(op, ir.Push) for op in ir.walk(loop.body)):
         return Refusal("It fills a tape of its own.")

@@ -28,6 +28,7 @@ from adjit.transform.elaborate.values.values import (
     List,
     Poison,
     Record,
+    SliceValue,
     Static,
     Table,
     Texts,
@@ -380,10 +381,16 @@ def wrap(ctx: Context, thing: Any) -> Value:
         return ir.Const(thing, type_)
     if isinstance(thing, np.str_):
         return Static(str(thing))
+    if isinstance(thing, slice) and all(isinstance(e, int | np.integer | None) for e in _ends(thing)):
+        return SliceValue(ir.Span(*(None if end is None else ir.integer(int(end)) for end in _ends(thing))))
     known = known_by(thing)
     if known:
         return Record(tuple(known), tuple(wrap(ctx, part) for part in known.values()), type(thing))
     return Static(as_numba_scalar(thing))
+
+
+def _ends(part: slice) -> tuple[Any, Any, Any]:
+    return part.start, part.stop, part.step
 
 
 def _plain(kind: type) -> type:
