@@ -614,12 +614,19 @@ def wide(x):
     return a.sum()
 
 
+def wide_by_out(x):
+    a = np.outer(x, x)
+    np.matmul(a, a[:, :1], out=a)
+    return a.sum()
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
-def test_a_product_is_not_stretched_over_what_it_is_put_into(target) -> None:
-    with pytest.raises(ValueError, match=r"mismatch|core dimension"):
-        wide(X)
+@pytest.mark.parametrize("function", [wide, wide_by_out])
+def test_a_product_is_not_stretched_over_what_it_is_put_into(function, target) -> None:
+    with pytest.raises(ValueError, match="core dimension"):
+        function(X)
     with pytest.raises(ValueError, match="factors of a product"):
-        adjit.grad(wide, target=target)(X)
+        adjit.grad(function, target=target)(X)
 
 
 def by_a_vector(x):

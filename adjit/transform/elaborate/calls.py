@@ -580,7 +580,7 @@ def _decomposed(frame: Frame, callee: Any, rule: Any, args: list[Value], named: 
     models = [part for a in like for part in parts_of(a)]
     for one in parts_of(made):
         ordered_like(ctx, one, models)
-    return into(frame, out, made)
+    return into(frame, out, made, callee is np.matmul)
 
 
 def _of_rules(ctx: Context, function: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:

@@ -57,14 +57,17 @@ def _is_given(value: Value | None) -> bool:
     return value is not None and not (isinstance(value, Static) and value.value in (None, np._NoValue))
 
 
-def into(frame: Frame, out: Value | None, result: Value) -> Value:
-    """What a function returns that may be given an array to write into."""
+def into(frame: Frame, out: Value | None, result: Value, is_product: bool = False) -> Value:
+    """What a function returns that may be given an array to write into; `is_product`: one of matrices."""
     if not _is_given(out):
         return result
     if not isinstance(out, ir.Var | Complex) or not is_array(out):
         raise frame.ctx.mismatch(f"`out` is {described(out) if out else None}", "Give an array to write into.")
     check_kept(frame.ctx, dtype(out), dtype(result), "by `out`")
-    store_all(frame.ctx, out, result)
+    if is_product:
+        product_into(frame.ctx, out, result)
+    else:
+        store_all(frame.ctx, out, result)
     return out
 
 
