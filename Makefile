@@ -38,7 +38,7 @@ test-long: $(VENV)/test.stamp
 	$(BIN)/python -m tests.random_programs.fuzz --programs 2000 --seed $(TODAY) --jobs $(WORKERS) --every-compiled 50
 
 test-bridges: $(VENV)/bridges.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m bridge tests/bridges tests/report tests/test_bridges_guide.py $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m bridge tests/bridges tests/report tests/docs $(ARGS)
 
 fuzz: $(VENV)/test.stamp
 	$(BIN)/python -m tests.random_programs.fuzz --jobs $(WORKERS) $(ARGS)
