@@ -1,4 +1,4 @@
-"""The README's first example gives the numbers that it states (that it runs, and prints what it shows, tests/docs sees to)."""
+"""The README's first example gives the numbers that it states; that it prints what it shows is for tests/docs."""
 
 import math
 import re
