@@ -51,7 +51,7 @@ bench-cuda: $(VENV)/cuda.stamp
 	$(BIN)/python benchmarks/cuda.py $(ARGS)
 
 docs: $(VENV)/docs.stamp
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet $(ARGS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
