@@ -7,9 +7,10 @@ no type checker knows which parameter has a name. `tests/typed/user.py` shows wh
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypedDict, Unpack, overload
 
 import numpy as np
+from typing_extensions import TypeVar
 
 from adjit import bridges as bridges
 from adjit import cuda as cuda
@@ -53,9 +54,9 @@ __version__: str
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _R_co = TypeVar("_R_co", covariant=True)
-_X = TypeVar("_X")
-_Y = TypeVar("_Y")
-_Z = TypeVar("_Z")
+_X = TypeVar("_X", default=Any)
+_Y = TypeVar("_Y", default=Any)
+_Z = TypeVar("_Z", default=Any)
 _X_contra = TypeVar("_X_contra", contravariant=True)
 _Y_contra = TypeVar("_Y_contra", contravariant=True)
 _Z_contra = TypeVar("_Z_contra", contravariant=True)
@@ -74,7 +75,7 @@ class _Options(TypedDict, total=False):
     fastmath: bool | set[str] | frozenset[str]
     parallel: bool
     vectormath: bool
-    cache: bool
+    cache: bool | None
     boundscheck: bool
     debug: Literal["nan"] | None
     deterministic: bool

@@ -20,10 +20,10 @@ LINE = re.compile(r"(\w+\.py):(\d+): (note|error): (.*)")
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory):
-    """What mypy says of each line of the two files, errors by their codes."""
+    """What mypy says of each line of the files, errors by their codes."""
     cache = tmp_path_factory.mktemp("mypy")
     options = ["--strict", "--follow-imports=silent", "--config-file=", "--cache-dir", cache]
-    files = [HERE / "typed" / "user.py", HERE / "typed" / "wrong.py"]
+    files = [HERE / "typed" / f"{name}.py" for name in ("user", "untyped", "wrong")]
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
     ran = subprocess.run(
         [sys.executable, "-m", "mypy", *options, *files], capture_output=True, text=True, cwd=cache, env=environment
@@ -49,6 +49,13 @@ def test_derived_functions_have_the_parameters_of_the_function(said):
     revealed = " ".join(note for notes in said["user.py", "note"].values() for note in notes)
     assert f'"adjit._Gradient[[x: {vector}, k: float =], {vector}]"' in revealed
     assert f"adjit._Gradient[[x: {vector}, k: float], tuple[float, {vector}]]" in revealed  # a decorator with options
+
+
+def test_functions_without_types_are_taken(said):
+    assert ("untyped.py", "error") not in said
+    revealed = said["untyped.py", "note"]
+    assert len(revealed) == 4
+    assert [notes for notes in revealed.values() if re.search(r"\bNever\b", " ".join(notes))] == []
 
 
 def test_wrong_calls_are_errors(said):
