@@ -1,6 +1,7 @@
 """What mypy sees of a program that uses adjit: a type without Any for each call, and an error for each wrong one."""
 
 import ast
+import dataclasses
 import inspect
 import os
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import adjit
+from adjit.api.options import Options
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -101,12 +103,20 @@ def test_every_name_has_a_docstring_that_names_its_errors():
     assert [name for name in making if "Raises" not in inspect.getdoc(functions[name])] == []
 
 
+def test_the_stub_has_the_options():
+    tree = ast.parse((ROOT / "adjit" / "__init__.pyi").read_text("utf-8"))
+    (options,) = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "_Options"]
+    # a strategy is for adjit's own tests
+    wanted = {field.name for field in dataclasses.fields(Options)} - {"strategy"}
+    assert {field.target.id for field in options.body} == wanted
+
+
 @pytest.mark.long
 def test_the_stub_has_the_signatures_of_the_package():
     ran = subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", "adjit", "--mypy-config-file", "pyproject.toml", "--concise"],
         capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
-    of_the_stub = [line for line in ran.stdout.splitlines() if re.match(r"adjit\.[a-z_]+ ", line)]
+    of_the_stub = [line for line in ran.stdout.splitlines() if re.match(r"adjit\.[a-z]\w* ", line)]
     assert "Traceback" not in ran.stderr
     assert of_the_stub == [], ran.stdout
