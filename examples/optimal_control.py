@@ -89,6 +89,17 @@ def best(start, state, end, trips):
     return found.x, way
 
 
+def held_up(pushes, s, steps):
+    """The pushes, and after them those that Riccati's recursion says near the upright state."""
+    _, gain = riccati(steps, END)
+    s, more = states(pushes, s)[-1], list(pushes)
+    while len(more) < steps:
+        near = np.array([s[0], math.remainder(s[1], 2.0 * math.pi), s[2], s[3]])
+        more.append(float(np.clip(-gain @ near, -20.0, 20.0)))
+        s = advance(s, more[-1])
+    return np.array(more)
+
+
 both = adjit.value_and_grad(cost)
 
 
@@ -97,11 +108,11 @@ def solve(steps, trips):
     small = 1e-3 * np.array([1.0, 2.0, -0.5, 0.3])
     steady, _ = best(np.zeros(60), small, END, 2000)
     hanging = np.array([0.0, math.pi, 0.0, 0.0])
-    # single shooting has local optima: a short way first, from swings of different strength, then its best made longer
+    # single shooting has local optima: a short way first, from swings of different strength, and then the best longer
     swing = np.sin(np.arange(60) * STEP * math.sqrt(GRAVITY / LENGTH))
     tried = [best(strength * swing, hanging, END, 400) for strength in (2.0, 8.0, -8.0)]
     short, _ = min(tried, key=lambda one: one[1][-1])
-    pushes, way = best(np.append(short, np.zeros(steps - short.size)), hanging, END, trips)
+    pushes, way = best(held_up(short, hanging, steps), hanging, END, trips)
     return {
         "small": small, "steady": steady, "pushes": pushes, "way": way, "seconds": time.perf_counter() - begin,
         "states": states(pushes, hanging), "hanging": hanging,
