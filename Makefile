@@ -6,6 +6,7 @@
 #   make test-bridges  with torch, JAX, PyTensor, PyMC, Dask, scikit-learn and, if it is there, Chromium (gigabytes to install)
 #   make fuzz        random programs until the time is up: ARGS="--seconds 600 --seed 7"
 #   make bench       generated against hand-written gradients;  make bench-cuda  the same on a GPU, where there is one
+#   make docs        the documentation as a site, build/site/index.html
 #   make lint        ruff and mypy;  make format  lets ruff mend what it can
 #
 # PYTHON=... chooses the interpreter, WORKERS=... the number of test processes, ARGS=... adds to a command.
@@ -22,7 +23,7 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do if $$p -c '$(PROBE)' >/dev/null 2>&
 
 TODAY := $(shell date +%Y%m%d)
 
-.PHONY: demo demo-cuda test test-long test-bridges fuzz bench bench-cuda lint format clean
+.PHONY: demo demo-cuda test test-long test-bridges fuzz bench bench-cuda docs lint format clean
 
 demo: $(VENV)/examples.stamp
 	$(BIN)/python examples/gaussian_mixture.py $(ARGS)
@@ -38,7 +39,7 @@ test-long: $(VENV)/test.stamp
 	$(BIN)/python -m tests.random_programs.fuzz --programs 2000 --seed $(TODAY) --jobs $(WORKERS) --every-compiled 50
 
 test-bridges: $(VENV)/bridges.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m bridge tests/bridges tests/report tests/test_bridges_guide.py $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m bridge tests/bridges tests/report tests/docs $(ARGS)
 
 fuzz: $(VENV)/test.stamp
 	$(BIN)/python -m tests.random_programs.fuzz --jobs $(WORKERS) $(ARGS)
@@ -48,6 +49,9 @@ bench: $(VENV)/base.stamp
 
 bench-cuda: $(VENV)/cuda.stamp
 	$(BIN)/python benchmarks/cuda.py $(ARGS)
+
+docs: $(VENV)/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

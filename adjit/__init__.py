@@ -43,6 +43,8 @@ from adjit.errors import (
 from adjit.runtime.backend.pool import clear_workspaces, workspace_bytes
 from adjit.transform.source.marks import checkpoint, intermediate
 
+__version__ = "0.1.0"
+
 
 def __getattr__(name: str) -> object:
     if name == "cuda":

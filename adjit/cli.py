@@ -6,6 +6,7 @@ adjit explain bonds.py:energy --wrt x --types "float64[:], float64"     prints w
 adjit report bonds.py:energy --wrt x --values "np.ones(9), 0.5"         writes a page to look at, report.html
 adjit compile bonds.py:energy --wrt x --types "float64[:], float64"     keeps its machine code for later processes
 adjit cache                                                             shows what is kept; --clear removes it
+adjit --version                                                         says which versions of what are at work
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 import numba
 import numpy as np
 
+import adjit
 from adjit.api.ahead import precompile
 from adjit.api.cache import cache_info, clear_cache, why_off
 from adjit.api.dispatch import Derived, Interpreted, derive
@@ -59,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="adjit", description="Automatic differentiation by source transformation.")
+    parser.add_argument("--version", action="version", version=_versions())
     commands = parser.add_subparsers(required=True, metavar="command", dest="command")
     for name, what in (
         ("source", "print the source of a derivative"),
@@ -89,6 +92,12 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("cache", help="show what is kept for later processes")
     command.add_argument("--clear", action="store_true", help="remove it")
     return parser
+
+
+def _versions() -> str:
+    """For bug reports."""
+    python = ".".join(map(str, sys.version_info[:3]))
+    return f"adjit {adjit.__version__} (Python {python}, numba {numba.__version__}, NumPy {np.__version__})"
 
 
 _KINDS = {kind.__name__: kind for kind in (grad, value_and_grad, hvp, hessian, jacobian, jacfwd, jacrev)}

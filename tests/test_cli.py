@@ -1,6 +1,8 @@
 import sys
 from types import SimpleNamespace
 
+import numba
+import numpy as np
 import pytest
 
 import adjit
@@ -35,6 +37,14 @@ def test_forward(program, capsys):
 def test_refusal(program, capsys):
     assert cli.main(["source", f"{program}:energy", "--wrt", "z"]) == 1
     assert capsys.readouterr().err.startswith("WrongWrt: energy has no parameter 'z'")
+
+
+def test_versions(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--version"])
+    said = capsys.readouterr().out
+    assert said.startswith(f"adjit {adjit.__version__} (Python 3.")
+    assert f"numba {numba.__version__}, NumPy {np.__version__})" in said
 
 
 @pytest.mark.parametrize("where", ["energy", "no_such_file.py:energy"])

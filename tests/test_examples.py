@@ -1,7 +1,11 @@
-"""The demo's objective has right gradients, on a small problem (the demo itself is `make demo`)."""
+"""The examples: the demo's objective has right gradients, and each script is run on a small problem and, in the long
+tests, on the one that it is about. What is right is asserted in the scripts themselves, by `check`."""
 
 import importlib.util
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +13,21 @@ import pytest
 
 import adjit
 
-FILE = Path(__file__).parent.parent / "examples" / "mixture.py"
+FOLDER = Path(__file__).parent.parent / "examples"
+SCRIPTS = ("american_option", "bundle_adjustment", "network", "optimal_control", "predators", "relaxation")
+QUICK = ("bundle_adjustment",)  # those that take less than 5 s of one core, most of it compilation
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def mixture():
-    spec = importlib.util.spec_from_file_location("mixture", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return example("mixture")
 
 
 @pytest.fixture
@@ -55,3 +65,48 @@ def test_upper_triangles_do_not_count(mixture, problem):
     assert value == pytest.approx(mixture.negative_log_likelihood(*problem), rel=1e-14)
     assert not np.triu(gradient, 1).any()
     assert np.tril(gradient).all(axis=0)[np.tril_indices(3)].all()
+
+
+# ------------------------------------------------------------------------------------------------------------ scripts
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.long) for n in SCRIPTS])
+def test_script_on_a_small_problem(name, capsys):
+    example(name).main(["--small"])
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "name, key",
+    [
+        ("bundle_adjustment", "sizes"),
+        pytest.param("american_option", "value", marks=pytest.mark.long),
+    ],
+)
+def test_checks_of_scripts_can_fail(name, key):
+    module = example(name)
+    found = module.solve(6, 60) if name == "bundle_adjustment" else module.solve(2000, 5)
+    found[key] = [2.0 * size for size in found[key]] if key == "sizes" else 2.0 * found[key]
+    with pytest.raises(AssertionError):
+        module.check(found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script(name, tmp_path):
+    """In full, with its picture, where matplotlib and what else it needs is installed."""
+    needed = ["matplotlib", "sklearn"] if name == "network" else ["matplotlib"]
+    missing = [one for one in needed if not importlib.util.find_spec(one)]
+    if missing:
+        pytest.skip(f"needs {missing[0]}")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(FOLDER.parent), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, FOLDER / f"{name}.py", "--out", tmp_path]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    (picture,) = tmp_path.glob("*.png")
+    assert picture.stat().st_size > 10_000
+
+
+def test_every_script_is_tested():
+    scripts = {path.stem for path in FOLDER.glob("*.py") if "__main__" in path.read_text("utf-8")}
+    assert scripts == {*SCRIPTS, "gaussian_mixture", "waveform_inversion"}

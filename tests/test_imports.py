@@ -16,9 +16,9 @@ TOOLS = f"{IR} transform.analysis transform.rewrite"
 
 # From the top of the house to its floor: what each package, or module beside packages, imports of others.
 MAY_IMPORT = {
-    "__init__": "api api.tools errors rules runtime.backend transform.source",
     "__main__": "cli",
-    "cli": "api errors transform.source",
+    "cli": "__init__ api errors transform.source",
+    "__init__": "api api.tools errors rules runtime.backend transform.source",
     "cuda": "",
     "api.tools": "api errors rules runtime runtime.backend runtime.library transform.pipeline transform.rewrite "
     "transform.source",

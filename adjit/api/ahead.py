@@ -22,7 +22,8 @@ def precompile(derivative: Any, *signatures: Any) -> None:
     defaults may be left out. Nothing of the user's runs but, for `jacobian` of examples, the function once.
 
     What is kept is what the same program asks for later: the same function with the same `wrt` and options. Warns
-    NotCached where it cannot be kept. Raises what stands in the way of differentiating the function, as a call does.
+    NotCached where it cannot be kept. Raises what stands in the way of differentiating the function, as a call does,
+    and WrongCall for what is no derived function, without a signature, and for one that is none of these.
     """
     make = getattr(derivative, "precompile", None)
     if make is None:

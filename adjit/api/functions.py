@@ -91,7 +91,9 @@ def grad(
     the like: that is not looked at. With `intermediates`, names that the function gives to values inside it by
     `adjit.intermediate(x, name)`, the result is (gradient, adjoints), of which there is one a name, a bare one for a
     single name.
-    Raises NotScalar, WrongWrt and whatever stands in the way of differentiating the function, at the first call.
+    Raises WrongCall for an option that there is not, SourceUnavailable for a function whose source cannot be read;
+    NotScalar, TypeMismatch, NoRule, Unsupported and whatever else stands in the way of differentiating the function, at
+    the first call with arguments of new types; WrongWrt for a name that is no parameter.
     """
     return _derived(function, "grad", wrt, options, has_aux, holomorphic, intermediates)
 
@@ -106,7 +108,7 @@ def value_and_grad(
     **options: Any,
 ) -> Any:
     """Like `grad`, and the value with it: (value, gradient), or ((value, aux), gradient), where with `intermediates`
-    their adjoints stand for aux."""
+    their adjoints stand for aux. The value is that of the function, a float. Raises what `grad` raises."""
     return _derived(function, "value_and_grad", wrt, options, has_aux, holomorphic, intermediates)
 
 
@@ -187,6 +189,8 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Any]:
     be called many times, and the arguments may be changed in between. The seed is shaped as the value; a tuple where
     that is one. `pullback(seeds, several=True)` takes several at once, along one more axis, the first, and gives
     adjoints that have it, too: up to eight of them go back through the function together.
+
+    Raises TypeMismatch for a seed that is unlike the value, and what `grad` raises but NotScalar.
     """
     function = as_python(function)
     whole = bound(function)
@@ -320,7 +324,10 @@ class Pullback:
 
 def hvp(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
     """The product of the Hessian of a scalar function with a vector: `hvp(f)(*args, v)`, v as the argument (a tuple of
-    those if `wrt` is one), without the Hessian. Forward over reverse: the price of a few gradients."""
+    those if `wrt` is one), without the Hessian. Forward over reverse (Pearlmutter 1994): the price of a few gradients.
+
+    Raises TypeMismatch for a v that is unlike the argument, and what `grad` raises.
+    """
     return _derived(function, "hvp", wrt, options)
 
 
@@ -329,7 +336,8 @@ def jet(function: Any, order: int, wrt: Wrt = 0, **options: Any) -> Any:
     those of f(x + t v) as a polynomial in t; v is as the argument, or a tuple of those if `wrt` is one.
 
     By forward mode alone, each order as the tangents of the one before in the same direction, so that its price doubles
-    with each. Raises WrongCall for an order that is not a positive integer.
+    with each. Raises WrongCall for an order that is not a positive integer, Unsupported for a part of an argument in
+    `wrt`, and for a GPU.
     """
     chosen = make_options(options, ("order", "wrt"))
     if chosen.target in ("cuda", "cuda-device"):
@@ -350,6 +358,7 @@ def jacfwd(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
 
     Its parameters are the function's. Where the result or an argument is a tuple, or `wrt` is one, so is the Jacobian:
     by result first, then by argument. For functions with more results than arguments, or not many more arguments.
+    Raises WrongWrt for a name that is no parameter, and what stands in the way of differentiating the function.
     """
     return _derived(function, "jacfwd", wrt, options)
 
@@ -357,7 +366,7 @@ def jacfwd(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
 def jacrev(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
     """The Jacobian, as `jacfwd`'s, eight rows a reverse sweep after one forward sweep.
 
-    For functions with fewer results than arguments.
+    For functions with fewer results than arguments. Raises what `jacfwd` raises.
     """
     return _derived(function, "jacrev", wrt, options)
 
@@ -372,7 +381,10 @@ def jacobian(function: Any = None, wrt: Wrt = 0, *, sparse: bool = False, sparsi
     result and an argument. Its pattern comes from a run that finds out which arguments each result depends on, whatever
     their values, and is found anew for arguments for which another may hold: `.sparsity(*args)` gives it. Columns (or
     rows) with no row (column) in common are made together (Curtis, Powell and Reid 1974). `sparsity`: a pattern, as a
-    matrix or as `.sparsity` gives it, to be used where it has all entries of the one found; WrongCall where not.
+    matrix or as `.sparsity` gives it, to be used where it has all entries of the one found.
+
+    Raises what `jacfwd` raises, and WrongCall for a `sparsity` that has not all entries, or without `sparse`;
+    of a sparse one Unsupported for complex numbers, random draws and parts of arguments.
     """
     return _matrix(function, "jacobian", wrt, sparse, sparsity, options)
 
@@ -382,6 +394,8 @@ def hessian(function: Any = None, wrt: Wrt = 0, *, sparse: bool = False, sparsit
 
     With `sparse` it is a `scipy.sparse.csr_array`, as of `jacobian`; columns are made together if each entry, or its
     mirror image, can be told (star colouring, Gebremedhin, Manne and Pothen 2005).
+
+    Raises NotScalar for a result that is not one number, and what `jacobian` raises.
     """
     return _matrix(function, "hessian", wrt, sparse, sparsity, options)
 
@@ -395,8 +409,8 @@ def vmap(function: Any = None, in_axes: Any = 0, out_axes: int = 0, **options: A
 
     It is a loop, of which with `parallel=True` the trips run in threads, as a loop over prange. Derivatives can be
     taken of it, and it of derivatives: `vmap(grad(loss), {"x": 0})(w, x)` has the gradient of each sample. Raises
-    TypeMismatch for an argument without that axis, ValueError where arguments differ in length along it, or have
-    length 0 and results are arrays, whose shapes only a call tells.
+    Unsupported in a kernel, TypeMismatch for an argument without that axis, ValueError where arguments differ in length
+    along it, or have length 0 and results are arrays, whose shapes only a call tells.
     """
     chosen = make_options(options, ("in_axes", "out_axes"))
     if chosen.target == "cuda-device":

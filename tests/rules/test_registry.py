@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numba.core.typing import mathdecl, npydecl
 
+import adjit
 from adjit import rules
 from adjit.rules import registry
 from adjit.rules.of_scipy import scipy_roots
@@ -200,3 +201,19 @@ def test_entry_points_return_what_they_decorate() -> None:
 def test_importing_the_package_loads_no_rules() -> None:
     code = "import sys; import adjit.rules; sys.exit('adjit.rules.elementary' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_forward_mode_of_what_has_an_adjoint_alone_is_refused() -> None:
+    def total(x):
+        return np.sum(x)
+
+    def squared(x):
+        return total(x) ** 2
+
+    rules.adjoint(total)(lambda x, *, y, y_bar: np.full(x.size, y_bar))
+    x = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(adjit.grad(squared, target="python")(x), [6.0, 6.0])
+    with pytest.raises(
+        adjit.NoRule, match=r"(?s)total has no rule for forward mode.*adjoint is known.*tangent\(total\)"
+    ):
+        adjit.jvp(squared, (x,), (x,), target="python")

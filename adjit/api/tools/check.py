@@ -50,7 +50,8 @@ def check_grads(
     """Checks the derivatives of a function at `args` up to `order`, with respect to `wrt` (default: every float).
 
     Forward and reverse must agree to rounding, both with the differences of the function itself to `rtol`. The point
-    must not be at a kink. Raises AssertionError with the three numbers.
+    must not be at a kink. Raises AssertionError with the three numbers where they do not, WrongWrt where no argument is
+    a float, WrongCall for an order below 1.
     """
     whole = of_bound(function)
     if whole is not None:

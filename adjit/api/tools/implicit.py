@@ -57,7 +57,8 @@ def implicit(
                not looked at. How well the derivative is known is how well x is.
 
     What is returned is called as the solver, also in functions that are differentiated, and in compiled code, and what
-    the solver and the equation read of globals is constant from the first call on, as numba has it.
+    the solver and the equation read of globals is constant from the first call on, as numba has it. Raises WrongCall
+    where there is not one equation, or it does not take the solver's arguments after x.
     """
     given = {"residual": residual, "fixed_point": fixed_point, "minimum": minimum}
     equations = {name: f for name, f in given.items() if f is not None}
@@ -85,7 +86,8 @@ def fixed_point(step: Callable[..., Any], *, tolerance: float = 1e-12, most: int
 
     Its derivative goes the same way: that of the limit is found by repeating the tangent, or the adjoint, of one step
     at the limit (the two-phase method, Christianson 1994), which takes about as many steps, and keeps nothing of them.
-    By the start it is zero. Raises ValueError where it does not converge in `most` steps.
+    By the start it is zero. Raises ValueError where it does not converge in `most` steps, WrongCall for a step that
+    takes nothing but x.
     """
     names = list(parameters(step).parameters)
     if len(names) < 2:

@@ -224,7 +224,7 @@ class Tangents(Along):
     def array_call(self, op: ir.Call) -> None:
         entry = lookup(op.callee)
         if entry is None or entry.tangent is None:
-            raise no_rule(op, self.activity.is_active)
+            raise no_rule(op, self.activity.is_active, in_forward=True)
         if self.directions.width is not None:
             rule = entry.tangent
             self.in_turn(op, lambda dots: tangent_body(self.builder, rule, op.args, dots, op.outs, self.build))

@@ -14,6 +14,7 @@ from typing import Any
 from numba import types
 
 from adjit.errors import InternalError, NoRule
+from adjit.rules.registry import lookup
 from adjit.transform import ir
 from adjit.transform.elaborate.entry import BuildDerivative, new_context
 from adjit.transform.elaborate.values.elementwise import materialise
@@ -125,7 +126,7 @@ def tangent_body(
     return [materialise(ctx, v) for v in _inlined(ctx, rule, (), named)]
 
 
-def no_rule(op: ir.Call, is_active: Callable[[ir.Operand], bool]) -> NoRule:
+def no_rule(op: ir.Call, is_active: Callable[[ir.Operand], bool], in_forward: bool = False) -> NoRule:
     """The error for a call that active values go into but no rule belongs to."""
     if isinstance(op.callee, ir.Place):
         return NoRule(
@@ -137,5 +138,13 @@ def no_rule(op: ir.Call, is_active: Callable[[ir.Operand], bool]) -> NoRule:
     name = spoken(op.callee)
     own = [a.name for a in op.args if isinstance(a, ir.Var) and a.user and is_active(a)]
     why = f"It depends on {f'{own[0]}, which' if own else 'what'} you differentiate."
+    entry = lookup(op.callee) if in_forward else None
+    if entry is not None and (entry.adjoint is not None or entry.transposes):
+        return NoRule(
+            f"{name} has no rule for forward mode",
+            ir.place_of(op.origin),
+            f"{why} Its {'adjoint' if entry.adjoint is not None else 'transpose'} is known, which is for reverse mode.",
+            f"Write one beside it:  @adjit.rules.tangent({name})    or use reverse mode: adjit.grad, vjp or jacrev.",
+        )
     instead = f"Either write a rule:  @adjit.rules.tangent({name})    or hold it fixed:  adjit.stop_gradient(...)"
     return NoRule(f"{name} has no derivative rule", ir.place_of(op.origin), why, instead)

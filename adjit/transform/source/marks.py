@@ -83,7 +83,8 @@ def checkpoint(what: Any, snapshots: int = 0) -> Any:
 
     Raises Unsupported, when a derivative is made, for a loop that makes an array anew in each trip of another shape
     than in the trip before, or that starts from what others leave and stands in one that is not checkpointed; and for
-    loops and functions that draw random numbers, or change an array that has several names.
+    loops and functions that draw random numbers, or change an array that has several names. Raises AdjitError for what
+    is neither a range nor a function, and for snapshots of a call.
     """
     if callable(what):
         if snapshots:

@@ -1,0 +1,42 @@
+"""What docs/comparison.md says of adjit's times is in benchmarks/RESULTS.md."""
+
+import re
+
+from tests.docs.blocks import ROOT
+
+PAGE = (ROOT / "docs" / "comparison.md").read_text("utf-8")
+RESULTS = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
+
+
+def measured():
+    """Of each shared workload the adjoint's time as a multiple of the one by hand and of the function, and the first
+    call's seconds."""
+    chapter = RESULTS.partition("shared workloads\n")[2].partition("largest difference")[0]
+    rows = re.findall(r"^(\w+) +[\d.]+ +[\d.]+ +[\d.]+ \| +[\d.]+ +([\d.]+) +([\d.]+) +\| +([\d.]+)", chapter, re.M)
+    return {name: tuple(map(float, numbers)) for name, *numbers in rows}
+
+
+def test_multiples_are_those_measured():
+    stated = dict(re.findall(r"^\| (\w+): [^|]*\| ([\d.]+) \|", PAGE, re.MULTILINE))
+    found = measured()
+    assert len(found) == 6
+    assert {name: float(number) for name, number in stated.items()} == {name: row[0] for name, row in found.items()}
+
+
+def test_what_is_said_beside_the_function_is_measured():
+    found = {name: row[1] for name, row in measured().items()}
+    assert f"{found['blackscholes']} for blackscholes and {found['gmm']} for gmm" in PAGE
+    rest = sorted(found[name] for name in ("mlp", "nbody", "ode_rk4"))
+    assert f"{rest[0]:.1f} to {rest[-1]:.1f} for mlp, nbody and ode_rk4; {found['heat2d']:.1f} for heat2d" in PAGE
+    missed = re.findall(r"^adjit/primal, (.*): ([\d.]+), bar ([\d.]+) NOT MET", RESULTS, re.MULTILINE)
+    assert [name for name, _, _ in missed] == ["diffuse (u)", "diffuse (u, alpha)", "heat2d"]
+    assert f"A bar of {missed[2][2]} for the last is not met" in PAGE
+    assert f"({float(missed[0][1]):.1f} and {float(missed[1][1]):.1f} where {missed[0][2]} is asked for)" in PAGE
+
+
+def test_first_calls_are_measured():
+    seconds = [float(s) for s in re.findall(r"\| +([\d.]+) +[\d.]+e[-+]\d+  \w", RESULTS.partition("NumPy style")[0])]
+    assert len(seconds) >= 18
+    low, high = min(seconds), max(seconds)
+    assert f"The first call took {low:.1f} to {high:.1f} s." in PAGE
+    assert f"({low:.1f} to {high:.1f} s for the workloads below)" in PAGE

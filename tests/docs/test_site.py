@@ -1,0 +1,58 @@
+"""The site builds without a warning, its pages ask no other host for anything, and each page is in the contents."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from tests.docs.blocks import ROOT
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    if not find_spec("mkdocs") or not find_spec("material") or not find_spec("mkdocstrings"):
+        pytest.skip("needs the extra `docs`")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return folder
+
+
+@pytest.mark.long
+def test_no_page_loads_anything_from_elsewhere(site):
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 20
+    loads = re.compile(
+        r"<(?:script|img|iframe|source|video)\b[^>]*\bsrc=\"?https?://|<link\b(?=[^>]*rel=\"?(?:stylesheet|preconnect|preload))[^>]*href=\"?https?://"
+    )
+    assert [page.name for page in pages if loads.search(page.read_text("utf-8"))] == []
+    sheets = [
+        path for path in site.rglob("*.css") if re.search(r"url\([\"']?https?://|@import", path.read_text("utf-8"))
+    ]
+    assert sheets == []
+
+
+@pytest.mark.long
+def test_the_reference_has_every_name(site):
+    import adjit
+
+    text = (site / "reference.html").read_text("utf-8")
+    functions = [name for name in adjit.__all__ if name not in ("rules",)]
+    assert [name for name in functions if not re.search(rf'id="adjit\.[\w.]*\b{name}"', text)] == []
+
+
+def test_every_page_is_in_the_contents():
+    listed = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
+    found = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+    assert sorted(listed) == sorted(found)
+
+
+def test_readers_need_no_network():
+    text = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert "font: false" in text
+    assert "http" not in text
