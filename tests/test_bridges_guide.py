@@ -12,7 +12,7 @@ import pytest
 GUIDE = Path(__file__).parent.parent / "docs" / "bridges.md"
 BLOCK = re.compile(r"```python\n(.*?)```\n+```text\n(.*?)```", re.DOTALL)
 EXAMPLES = BLOCK.findall(GUIDE.read_text(encoding="utf-8"))
-LIBRARIES = ("torch", "jax", "pymc", "dask", "sklearn")
+LIBRARIES = ("torch", "jax", "pymc", "dask", "sklearn", "numba_mpi")
 
 
 def library(text):
@@ -30,7 +30,11 @@ def test_example_prints_what_is_shown(number, tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(GUIDE.parent.parent), "ADJIT_CACHE_DIR": str(tmp_path / "cache")}
     for name in ("ADJIT_VERIFY", "ADJIT_CACHE"):
         environment.pop(name, None)
-    ran = subprocess.run([sys.executable, file], capture_output=True, text=True, env=environment, cwd=tmp_path)
+    beside = Path(sys.executable).with_name("mpiexec")
+    starter = [beside if beside.exists() else "mpiexec", "-n", "4"] if library(text) == "numba_mpi" else []
+    ran = subprocess.run(
+        [*starter, sys.executable, file], capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == expected
 

@@ -34,6 +34,12 @@ def is_constant(callee: Any) -> bool:
     return entry is not None and entry.constant
 
 
+def is_exchange(op: ir.Op) -> bool:
+    """Whether another process takes part in an operation, so that its derivative is made whatever is active here."""
+    entry = lookup(op.callee) if isinstance(op, ir.Call) and op.effect else None
+    return entry is not None and entry.exchange
+
+
 def goes_into(op: ir.Op) -> Iterator[tuple[ir.Operand, ...]]:
     """What an operation makes or changes, each before what goes into it."""
     if isinstance(op, ir.Call):
@@ -62,9 +68,10 @@ class Activity:
 
     def __init__(self, function: ir.Function, inputs: Iterable[ir.Operand], outputs: Iterable[ir.Operand]):
         self.aliases = function.analysis(Aliases)
+        exchanged = [o for op in function.body.inside if is_exchange(op) for o in (*op.operands, *op.results)]
         flows = [names for op in function.body.inside if not self.is_constant(op) for names in goes_into(op)]
-        self.varied = self._reached(inputs, [(of, [made]) for made, *of in flows])
-        self._useful = self._reached(outputs, [([made], of) for made, *of in reversed(flows)])
+        self.varied = self._reached((*inputs, *exchanged), [(of, [made]) for made, *of in flows])
+        self._useful = self._reached((*outputs, *exchanged), [([made], of) for made, *of in reversed(flows)])
 
     @staticmethod
     def is_constant(op: ir.Op) -> bool:
