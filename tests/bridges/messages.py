@@ -44,25 +44,30 @@ def any_source(x, k):
         for other in range(1, n):
             numba_mpi.recv(y, ANY_SOURCE)
             total += np.sum(y * y) * x[1]
+    # or what is sent in the next run might come here
+    numba_mpi.barrier()
     return total
 
 
 def ring(x, k):
     r, n = numba_mpi.rank(), numba_mpi.size()
-    y = np.zeros_like(x)
-    _, sending = numba_mpi.isend(np.exp(k * x), (r + 1) % n, 3)
+    # what is sent has to be there until it is
+    y, z = np.zeros_like(x), np.exp(k * x)
+    _, sending = numba_mpi.isend(z, (r + 1) % n, 3)
     _, receiving = numba_mpi.irecv(y, (r - 1) % n, 3)
     numba_mpi.waitall((sending, receiving))
-    return np.sum(y * x)
+    return np.sum(y * x) + z[0]
 
 
 def both_ways(x, k):
     r, n = numba_mpi.rank(), numba_mpi.size()
-    y, z = np.zeros(x.size), np.zeros((2, x.size))
+    y, z, sent = np.zeros(x.size), np.zeros((2, x.size)), np.zeros((2, x.size))
     for trip in range(4):
         _, from_left = numba_mpi.irecv(y, (r - 1) % n, 0)
-        _, to_left = numba_mpi.isend(k * x * x, (r - 1) % n, 1)
-        _, to_right = numba_mpi.isend(x + z[0], (r + 1) % n, 0)
+        sent[0] = k * x * x
+        _, to_left = numba_mpi.isend(sent[0], (r - 1) % n, 1)
+        sent[1] = x + z[0]
+        _, to_right = numba_mpi.isend(sent[1], (r + 1) % n, 0)
         _, from_right = numba_mpi.irecv(z[1], (r + 1) % n, 1)
         numba_mpi.wait(to_right)
         numba_mpi.wait(from_right)
