@@ -3,7 +3,7 @@
 #   make demo        fit a Gaussian mixture to real data with a generated gradient
 #   make demo-cuda   look into the ground with sound: a program of CUDA kernels, on a GPU or, without one, on the CPU
 #   make test        the test suite (a few minutes);  make test-long  all tests, and 2,000 random programs of today
-#   make test-bridges  with torch, JAX, PyTensor, PyMC, Dask, scikit-learn and, if it is there, Chromium (gigabytes to install)
+#   make test-bridges  with torch, JAX, PyTensor, PyMC, Dask, MPI, matplotlib, scikit-learn and, if it is there, Chromium (gigabytes to install)
 #   make fuzz        random programs until the time is up: ARGS="--seconds 600 --seed 7"
 #   make bench       generated against hand-written gradients;  make bench-cuda  the same on a GPU, where there is one
 #   make lint        ruff and mypy;  make format  lets ruff mend what it can
@@ -38,7 +38,7 @@ test-long: $(VENV)/test.stamp
 	$(BIN)/python -m tests.random_programs.fuzz --programs 2000 --seed $(TODAY) --jobs $(WORKERS) --every-compiled 50
 
 test-bridges: $(VENV)/bridges.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m bridge tests/bridges tests/report tests/test_bridges_guide.py $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m bridge tests/bridges tests/report tests/test_plot.py tests/test_bridges_guide.py $(ARGS)
 
 fuzz: $(VENV)/test.stamp
 	$(BIN)/python -m tests.random_programs.fuzz --jobs $(WORKERS) $(ARGS)

@@ -43,7 +43,11 @@ from adjit.errors import (
 from adjit.runtime.backend.pool import clear_workspaces, workspace_bytes
 from adjit.transform.source.marks import checkpoint, intermediate
 
-_LOADED_LATE = {"cuda": ("adjit.cuda", ""), "progress": ("adjit.api.progress", "progress")}
+_LOADED_LATE = {
+    "cuda": ("adjit.cuda", ""),
+    "plot": ("adjit.plot", ""),
+    "progress": ("adjit.api.progress", "progress"),
+}
 
 
 def __getattr__(name: str) -> object:
@@ -60,6 +64,6 @@ __all__ = [
     "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "Race", "SourceUnavailable",
     "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt", "cache_info", "check_grads",
     "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad", "hessian", "hvp", "implicit",
-    "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "precompile", "progress", "rounding_error", "rules",
-    "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
+    "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "plot", "precompile", "progress", "rounding_error",
+    "rules", "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ import pytest
 GUIDE = Path(__file__).parent.parent / "docs" / "bridges.md"
 BLOCK = re.compile(r"```python\n(.*?)```\n+```text\n(.*?)```", re.DOTALL)
 EXAMPLES = BLOCK.findall(GUIDE.read_text(encoding="utf-8"))
-LIBRARIES = ("torch", "jax", "pymc", "dask", "sklearn", "numba_mpi")
+LIBRARIES = ("torch", "jax", "pymc", "dask", "sklearn", "numba_mpi", "matplotlib")
 
 
 def library(text):
@@ -28,6 +28,7 @@ def test_example_prints_what_is_shown(number, tmp_path):
     file = tmp_path / "example.py"
     file.write_text(text, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(GUIDE.parent.parent), "ADJIT_CACHE_DIR": str(tmp_path / "cache")}
+    environment["MPLBACKEND"] = "Agg"
     for name in ("ADJIT_VERIFY", "ADJIT_CACHE"):
         environment.pop(name, None)
     beside = Path(sys.executable).with_name("mpiexec")

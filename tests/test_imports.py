@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "__main__": "cli",
     "cli": "api errors transform.source",
     "cuda": "",
+    "plot": "api api.tools errors",
     "api.tools": "api errors rules runtime runtime.backend runtime.library transform.pipeline transform.rewrite "
     "transform.source",
     "bridges": f"api errors rules runtime.backend runtime.library {IR} transform.analysis transform.explain "
