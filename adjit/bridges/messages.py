@@ -28,7 +28,6 @@ from numba_mpi.common import (
     _MpiComm,
     _MpiDatatype,
     _MpiOp,
-    create_status_buffer,
     libmpi,
 )
 from numba_mpi.utils import _address_as_void_pointer, _mpi_addr, _mpi_dtype
@@ -77,6 +76,7 @@ def _places_in_status() -> tuple[int, int]:
 
 
 _SOURCE, _TAG = _places_in_status()
+_STATUS = -(-MPI._sizeof(MPI.Status) // 4)  # integers in one
 
 
 @numba.njit
@@ -106,7 +106,7 @@ def _of_kind(kind: Any) -> SimpleNamespace:
     @numba.njit
     def received(n: Any, source: Any, tag: Any) -> Any:
         """A vector of at most n elements; where it came from, and its tag."""
-        made, status, count = np.empty(n, kind), create_status_buffer(), np.empty(1, np.intc)
+        made, status, count = np.empty(n, kind), np.empty(_STATUS, np.intc), np.empty(1, np.intc)
         world = _mpi_addr(_MPI_Comm_World_ptr)
         _check(_recv(made.ctypes.data, n, _mpi_dtype(made), source, tag, world, status.ctypes.data))
         _check(_count(status.ctypes.data, _mpi_dtype(made), count.ctypes.data))
@@ -138,7 +138,7 @@ def _of_kind(kind: Any) -> SimpleNamespace:
     @numba.njit
     def _waited(request: Any) -> Any:
         """Waits for a request of its own: its memory, and the status."""
-        address, status = np.int64(request), create_status_buffer()
+        address, status = np.int64(request), np.empty(_STATUS, np.intc)
         if address == 0:
             raise RuntimeError("a message was begun of which no wait follows")
         _check(_wait(address, status.ctypes.data))
