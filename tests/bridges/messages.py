@@ -141,8 +141,41 @@ def integers(x, k):
     return np.sum(x[order] * np.arange(x.size)) * k / n[0]
 
 
+FIXED = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def inert(x, k):
+    r, n = numba_mpi.rank(), numba_mpi.size()
+    # what does not depend on the arguments, and what nobody reads
+    y, z, unread = np.zeros(4), np.zeros(4), np.zeros(4)
+    numba_mpi.allreduce(FIXED, y)
+    numba_mpi.allreduce(x * k, unread)
+    if r == 0:
+        z[:] = x * k
+    numba_mpi.bcast(z, 0)
+    return np.sum(z * z * x * y) if r > 0 else k
+
+
+def matrices(x, k):
+    r, n = numba_mpi.rank(), numba_mpi.size()
+    u, v, w = np.outer(x, x) * k, np.zeros((4, 4)), np.zeros((4, 3))
+    _, sending = numba_mpi.isend(u, (r + 1) % n)
+    numba_mpi.recv(v, (r - 1) % n)
+    numba_mpi.wait(sending)
+    _, sending = numba_mpi.isend(v[1, :], (r + 1) % n)
+    numba_mpi.recv(w[:, 2], (r - 1) % n)
+    numba_mpi.wait(sending)
+    everywhere, total, trips = np.zeros((n, 16)), np.zeros((4, 4)), 0
+    numba_mpi.allgather(v, everywhere, 16)
+    while trips < 3:
+        numba_mpi.allreduce(np.sin(u) + 0.1 * total, total)
+        trips += 1
+    return np.sum(w[:, 2] * x) + np.sum(np.sin(everywhere)) + np.sum(total * u)
+
+
 PROGRAMS = (
-    blocking, any_source, ring, both_ways, sendrecv, columns, allreduced, extremes, rooted, spread, integers,
+    blocking, any_source, ring, both_ways, sendrecv, columns, allreduced, extremes, rooted, spread, integers, inert,
+    matrices,
 )  # fmt: skip
 
 

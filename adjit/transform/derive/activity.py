@@ -68,10 +68,12 @@ class Activity:
 
     def __init__(self, function: ir.Function, inputs: Iterable[ir.Operand], outputs: Iterable[ir.Operand]):
         self.aliases = function.analysis(Aliases)
-        exchanged = [o for op in function.body.inside if is_exchange(op) for o in (*op.operands, *op.results)]
+        exchanges = [op for op in function.body.inside if is_exchange(op)]
+        arriving = [out for op in exchanges for out in op.results]
+        leaving = [operand for op in exchanges for operand in op.operands]
         flows = [names for op in function.body.inside if not self.is_constant(op) for names in goes_into(op)]
-        self.varied = self._reached((*inputs, *exchanged), [(of, [made]) for made, *of in flows])
-        self._useful = self._reached((*outputs, *exchanged), [([made], of) for made, *of in reversed(flows)])
+        self.varied = self._reached((*inputs, *arriving), [(of, [made]) for made, *of in flows])
+        self._useful = self._reached((*outputs, *leaving), [([made], of) for made, *of in reversed(flows)])
 
     @staticmethod
     def is_constant(op: ir.Op) -> bool:
