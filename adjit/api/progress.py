@@ -11,6 +11,7 @@ Code without that is what runs outside, so that it costs nothing there.
 
 from __future__ import annotations
 
+import os
 import select
 import signal
 import socket
@@ -154,11 +155,14 @@ class _Watch:
                     self.draw(self.file)
 
     def read(self) -> bytes:
-        """The numbers of the signals since it was last asked."""
+        """The numbers of the signals since it was last asked, which whoever was told of them before gets, too."""
         try:
-            return self.ours.recv(64)
+            found = self.ours.recv(64)
         except BlockingIOError:
             return b""
+        if self.before != -1 and os.name == "posix":
+            os.write(self.before, found.replace(b"\0", b""))
+        return found
 
     def draw(self, file: TextIO) -> None:
         """The bar of the call that began first."""

@@ -2,6 +2,8 @@
 
 import io
 import os
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -86,6 +88,7 @@ def same(run):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_what_is_watched_gives_the_same(f):
     same(lambda: reverse(f))
@@ -120,7 +123,7 @@ def test_bars_say_the_loop_and_the_sweep():
     gradient = adjit.grad(diffuse, wrt="alpha")
     with adjit.progress(said, after=0.0):
         # some tenths of a second in each sweep
-        gradient(np.ones(600), 0.1, 150_000)
+        gradient(np.ones(600), 0.1, 80_000)
     line = diffuse.__code__.co_firstlineno + 2
     assert f"grad(diffuse)  L{line} forward  [" in said.getvalue()
     assert f"grad(diffuse)  L{line} reverse  [" in said.getvalue()
@@ -161,6 +164,83 @@ def test_threads_are_watched_together():
     assert len(found) == 3
     for one in found.values():
         np.testing.assert_array_equal(one, expected)
+
+
+def test_others_are_told_of_signals_as_before():
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    before = signal.set_wakeup_fd(theirs.fileno())
+    kept = signal.signal(signal.SIGUSR1, lambda number, frame: None)
+    try:
+        with adjit.progress(bar=False):
+            os.kill(os.getpid(), signal.SIGUSR1)
+        ours.settimeout(10.0)
+        assert ours.recv(1) == bytes([signal.SIGUSR1])
+        assert signal.set_wakeup_fd(-1) == theirs.fileno()
+    finally:
+        signal.signal(signal.SIGUSR1, kept)
+        signal.set_wakeup_fd(before)
+        ours.close()
+        theirs.close()
+
+
+def rows(u, k):
+    made = np.empty_like(u)
+    made[0], made[-1] = u[0], u[-1]
+    for t in range(2):
+        for i in range(1, u.size - 1):
+            made[i] = np.sin(u[i - 1] * k) + u[i + 1] ** 2 * (t + 1)
+    return made
+
+
+def in_dictionaries(params, n):
+    total = 0.0
+    for t in range(n):
+        for w in params["ws"]:
+            total += np.sum(w**2) * params["k"]
+    return total
+
+
+def unpacked(p, n):
+    first, *rest = p
+    total = 0.0
+    for t in range(n):
+        for q in rest:
+            total += np.sin(q * first)
+    return total
+
+
+def stretched(a, b):
+    total = 0.0
+    for t in range(2):
+        total += np.sum(np.sin(a * b) * t)
+        for i in range(3):
+            total += a[i]
+    return total
+
+
+def into():
+    out = np.empty(12)
+    adjit.grad(diffuse).into(U, 0.1, 5, out=out)
+    return (out,)
+
+
+OTHERS = {
+    "sparse": lambda: (adjit.jacobian(rows, sparse=True)(U, 0.7).toarray(), adjit.jacobian(rows)(U, 0.7)),
+    "several": lambda: adjit.vjp(rows, U, 0.7)[1](np.eye(12), several=True),
+    "vmap": lambda: (adjit.vmap(adjit.grad(diffuse), in_axes=(0, None, None))(np.stack([U, V]), 0.1, 3),),
+    "dictionaries": lambda: adjit.grad(in_dictionaries)({"ws": [U, V], "k": 0.3}, 3)["ws"],
+    "constants": lambda: (adjit.grad(unpacked)(U, 3),),
+    "stretched": lambda: adjit.grad(stretched, wrt=(0, 1))(U, np.ones(1)),
+    "single": lambda: (adjit.grad(diffuse)(U.astype(np.float32), np.float32(0.1), 5),),
+    "into": into,
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("run", OTHERS.values(), ids=OTHERS)
+def test_other_calls_give_the_same(run):
+    same(run)
 
 
 # Each call would take minutes. What is left behind would be 80 MB a call.

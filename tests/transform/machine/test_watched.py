@@ -24,7 +24,7 @@ def watched(gradient):
     return derive(dataclasses.replace(gradient.derivative, watched=True), gradient.options)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("row", NAMED)
 def test_numbers_are_the_same_and_loops_can_be_left(row):
     gradient = gradient_of(row)
