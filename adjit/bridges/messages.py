@@ -93,9 +93,8 @@ def _operation(address: int) -> Any:
 _SUM, _MAX, _MIN = map(int, (Operator.SUM, Operator.MAX, Operator.MIN))
 
 
-def _of_kind(kind: Any) -> SimpleNamespace:
-    """The calls for vectors of numbers of one type."""
-    width = np.dtype(kind).itemsize
+def _messages(kind: Any) -> tuple[Any, ...]:
+    """From one process to another, done when they return."""
 
     @numba.njit
     def sent(data: Any, dest: Any, tag: Any) -> int:
@@ -111,6 +110,13 @@ def _of_kind(kind: Any) -> SimpleNamespace:
         _check(_recv(made.ctypes.data, n, _mpi_dtype(made), source, tag, world, status.ctypes.data))
         _check(_count(status.ctypes.data, _mpi_dtype(made), count.ctypes.data))
         return made[: count[0]].copy(), np.int64(status[_SOURCE]), np.int64(status[_TAG])
+
+    return sent, received
+
+
+def _requests(kind: Any) -> tuple[Any, ...]:
+    """The same, begun and waited for."""
+    width = np.dtype(kind).itemsize
 
     @numba.njit
     def _block(n: Any) -> Any:
@@ -161,6 +167,12 @@ def _of_kind(kind: Any) -> SimpleNamespace:
         _free(np.uint64(address))
         return 0
 
+    return posted_send, posted_receive, finished, delivered
+
+
+def _sums(kind: Any) -> tuple[Any, ...]:
+    """What all processes have, put together."""
+
     @numba.njit
     def _combined(data: Any, operator: int) -> Any:
         made = np.empty(data.size, kind)
@@ -191,6 +203,20 @@ def _of_kind(kind: Any) -> SimpleNamespace:
         world, kind_, by = _mpi_addr(_MPI_Comm_World_ptr), _mpi_dtype(data), _operation(_SUM)
         _check(_reduce(data.ctypes.data, made.ctypes.data, data.size, kind_, by, root, world))
         return made
+
+    @numba.njit
+    def part_of_sum(data: Any, n: Any) -> Any:
+        """The n elements for this process of the sum over all of what each has for all."""
+        made = np.empty(n, kind)
+        kind_, by, world = _mpi_dtype(data), _operation(_SUM), _mpi_addr(_MPI_Comm_World_ptr)
+        _check(_reduce_scatter(data.ctypes.data, made.ctypes.data, n, kind_, by, world))
+        return made
+
+    return summed, greatest, least, summed_at, part_of_sum
+
+
+def _parts(kind: Any) -> tuple[Any, ...]:
+    """What one process has for all, or all for one."""
 
     @numba.njit
     def broadcast(data: Any, n: Any, root: Any) -> Any:
@@ -227,19 +253,13 @@ def _of_kind(kind: Any) -> SimpleNamespace:
         _check(_allgather(data.ctypes.data, n, kind_, made.ctypes.data, n, kind_, _mpi_addr(_MPI_Comm_World_ptr)))
         return made
 
-    @numba.njit
-    def part_of_sum(data: Any, n: Any) -> Any:
-        """The n elements for this process of the sum over all of what each has for all."""
-        made = np.empty(n, kind)
-        kind_, by, world = _mpi_dtype(data), _operation(_SUM), _mpi_addr(_MPI_Comm_World_ptr)
-        _check(_reduce_scatter(data.ctypes.data, made.ctypes.data, n, kind_, by, world))
-        return made
+    return broadcast, gathered, scattered, gathered_everywhere
 
-    own = (
-        sent, received, posted_send, posted_receive, finished, delivered, summed, greatest, least, summed_at, broadcast,
-        gathered, scattered, gathered_everywhere, part_of_sum,
-    )  # fmt: skip
-    return SimpleNamespace(**{call.__name__: call for call in own})
+
+def _of_kind(kind: Any) -> SimpleNamespace:
+    """The calls for vectors of numbers of one type, by their names."""
+    made = (*_messages(kind), *_requests(kind), *_sums(kind), *_parts(kind))
+    return SimpleNamespace(**{call.__name__: call for call in made})
 
 
 OF_KIND = {np.dtype(kind): _of_kind(kind) for kind in (np.float64, np.int64, np.int32)}

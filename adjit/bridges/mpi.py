@@ -257,16 +257,17 @@ def shares(data, found, own):
     return has / own.summed(has)
 
 
-def _rules(own: Any) -> None:
-    """The rules of the calls for vectors of one type; those of integers are asked for nothing."""
+# of the calls for vectors of one type; of integers what goes back is zero
 
+
+def _of_messages(own: Any) -> None:
     def sent_tangent(data, dest, tag, data_dot):
         own.sent(data_dot, dest, tag)
         return None
 
     def sent_adjoint(data, dest, tag):
         got, _, _ = own.received(data.size, dest, tag)
-        return of_size(got, data.size), None, None
+        return got, None, None
 
     def received_tangent(n, source, tag, *, got):
         got_dot, _, _ = own.received(n, got[1], got[2])
@@ -276,6 +277,11 @@ def _rules(own: Any) -> None:
         own.sent(got_bar[0], got[1], got[2])
         return None, None, None
 
+    exchange(own.sent, sent_tangent, sent_adjoint)
+    exchange(own.received, received_tangent, received_adjoint)
+
+
+def _of_requests(own: Any) -> None:
     def posted_send_tangent(data, dest, tag, data_dot):
         return own.posted_send(data_dot, dest, tag)
 
@@ -302,13 +308,13 @@ def _rules(own: Any) -> None:
     def delivered_adjoint(request, n, dest, tag):
         return own.posted_receive(n, dest, tag), None, None, None
 
-    exchange(own.sent, sent_tangent, sent_adjoint)
-    exchange(own.received, received_tangent, received_adjoint)
     exchange(own.posted_send, posted_send_tangent, posted_send_adjoint)
     exchange(own.posted_receive, posted_receive_tangent, posted_receive_adjoint)
     exchange(own.finished, finished_tangent, finished_adjoint)
     exchange(own.delivered, delivered_tangent, delivered_adjoint)
 
+
+def _of_sums(own: Any) -> None:
     def extreme_tangent(data, data_dot, *, found):
         return own.summed(shares(data, found, own) * data_dot)
 
@@ -323,6 +329,14 @@ def _rules(own: Any) -> None:
         lambda data, root, data_dot: own.summed_at(data_dot, root),
         lambda data, root, *, total_bar: (own.broadcast(total_bar, data.size, root), None),
     )
+    exchange(
+        own.part_of_sum,
+        lambda data, n, data_dot: own.part_of_sum(data_dot, n),
+        lambda data, n, *, got_bar: (of_size(own.gathered_everywhere(got_bar), data.size), None),
+    )
+
+
+def _of_parts(own: Any) -> None:
     exchange(
         own.broadcast,
         lambda data, n, root, data_dot: own.broadcast(data_dot, n, root),
@@ -343,12 +357,8 @@ def _rules(own: Any) -> None:
         lambda data, data_dot: own.gathered_everywhere(data_dot),
         lambda data, *, got_bar: own.part_of_sum(got_bar, data.size),
     )
-    exchange(
-        own.part_of_sum,
-        lambda data, n, data_dot: own.part_of_sum(data_dot, n),
-        lambda data, n, *, got_bar: (of_size(own.gathered_everywhere(got_bar), data.size), None),
-    )
 
 
 for _own in OF_KIND.values():
-    _rules(_own)
+    for _rules in (_of_messages, _of_requests, _of_sums, _of_parts):
+        _rules(_own)

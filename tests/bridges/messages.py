@@ -203,6 +203,17 @@ def of_program(f):
     }
 
 
+def greatest(x):
+    y = np.zeros_like(x)
+    numba_mpi.allreduce(x, y, Operator.MAX)
+    return np.sum(y)
+
+
+def of_ties():
+    """The gradient where all processes have the same, and so equal shares of as many results."""
+    return adjit.grad(greatest)(np.array([1.0, -2.0])).tolist()
+
+
 # ------------------------------------------------------------------------------------------------- the heat equation
 
 
@@ -256,6 +267,6 @@ def of_heat():
 
 if __name__ == "__main__":
     PROGRAMS = [f for f in PROGRAMS if f.__name__ in sys.argv[1:] or not sys.argv[1:]]
-    found = {f.__name__: of_program(f) for f in PROGRAMS} | {"heat": of_heat()}
+    found = {f.__name__: of_program(f) for f in PROGRAMS} | {"heat": of_heat(), "ties": of_ties()}
     if WORLD.rank == 0:
         print(json.dumps(found))

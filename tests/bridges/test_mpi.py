@@ -58,6 +58,12 @@ def test_heat_in_parts_has_the_gradient_of_the_whole(processes):
     assert max(found(processes)["heat"].values()) < 1e-12
 
 
+@pytest.mark.parametrize("processes", (1, 2, 4))
+def test_ties_have_equal_shares(processes):
+    # n results, of which each process has a share of 1 / n
+    assert found(processes)["ties"] == [1.0, 1.0]
+
+
 # ------------------------------------------------------------------------------------------------------ what is refused
 
 
