@@ -96,12 +96,18 @@ for make in ({makers}):
 
 
 def refusals(tmp_path, line, *makers):
+    text = CHECK.format(line=line, makers=" ".join(f"adjit.{m}," for m in makers))
+    return ran(tmp_path, text).split("----\n")[:-1]
+
+
+def ran(tmp_path, text):
+    """What a program prints, in a process of its own."""
     file = tmp_path / "program.py"
-    file.write_text(CHECK.format(line=line, makers=" ".join(f"adjit.{m}," for m in makers)), encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(Path(adjit.__file__).parent.parent)}
     command = [sys.executable, str(file)]
-    ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=AT_MOST, check=True)
-    return ran.stdout.split("----\n")[:-1]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=AT_MOST, check=True)
+    return done.stdout
 
 
 @pytest.mark.parametrize("line", REFUSED)
@@ -109,6 +115,12 @@ def test_what_has_no_derivative_is_refused_at_its_line(line, tmp_path):
     (found,) = refusals(tmp_path, line, "grad")
     assert found.startswith(REFUSED[line])
     assert "program.py:6 in f" in found
+
+
+def test_the_bridge_is_asked_for(tmp_path):
+    text = CHECK.replace(", adjit.bridges.mpi", "").format(line="numba_mpi.barrier()", makers="adjit.grad,")
+    found = ran(tmp_path, text)
+    assert found.startswith("numba_mpi.barrier without adjit.bridges.mpi\n  program.py:6 in f")
 
 
 def test_what_would_send_several_times_is_refused(tmp_path):
