@@ -3,7 +3,7 @@
 #   make demo        fit a Gaussian mixture to real data with a generated gradient
 #   make demo-cuda   look into the ground with sound: a program of CUDA kernels, on a GPU or, without one, on the CPU
 #   make test        the test suite (a few minutes);  make test-long  all tests, and 2,000 random programs of today
-#   make test-bridges  with torch, JAX, PyTensor, PyMC, Dask, scikit-learn and, if it is there, Chromium (gigabytes to install)
+#   make test-bridges  with torch, JAX, PyTensor, PyMC, Dask, MPI, matplotlib, scikit-learn and, if it is there, Chromium (gigabytes to install)
 #   make fuzz        random programs until the time is up: ARGS="--seconds 600 --seed 7"
 #   make bench       generated against hand-written gradients;  make bench-cuda  the same on a GPU, where there is one
 #   make docs        the documentation as a site, build/site/index.html
@@ -39,7 +39,7 @@ test-long: $(VENV)/test.stamp
 	$(BIN)/python -m tests.random_programs.fuzz --programs 2000 --seed $(TODAY) --jobs $(WORKERS) --every-compiled 50
 
 test-bridges: $(VENV)/bridges.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m bridge tests/bridges tests/report tests/docs $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m bridge tests/bridges tests/report tests/test_plot.py tests/docs $(ARGS)
 
 fuzz: $(VENV)/test.stamp
 	$(BIN)/python -m tests.random_programs.fuzz --jobs $(WORKERS) $(ARGS)

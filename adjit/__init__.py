@@ -45,12 +45,20 @@ from adjit.transform.source.marks import checkpoint, intermediate
 
 __version__ = "0.1.0"
 
+_LOADED_LATE = {
+    "cuda": ("adjit.cuda", ""),
+    "plot": ("adjit.plot", ""),
+    "progress": ("adjit.api.progress", "progress"),
+}
+
 
 def __getattr__(name: str) -> object:
-    if name == "cuda":
+    if name in _LOADED_LATE:
         import importlib
 
-        return importlib.import_module("adjit.cuda")
+        module, part = _LOADED_LATE[name]
+        found = importlib.import_module(module)
+        return getattr(found, part) if part else found
     raise AttributeError(f"module 'adjit' has no attribute {name!r}")
 
 
@@ -58,6 +66,6 @@ __all__ = [
     "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "Race", "SourceUnavailable",
     "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt", "cache_info", "check_grads",
     "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad", "hessian", "hvp", "implicit",
-    "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "precompile", "rounding_error", "rules",
-    "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
+    "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "plot", "precompile", "progress", "rounding_error",
+    "rules", "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
 ]  # fmt: skip

@@ -14,11 +14,13 @@ from typing_extensions import TypeVar
 
 from adjit import bridges as bridges
 from adjit import cuda as cuda
+from adjit import plot as plot
 from adjit import rules as rules
 from adjit.api.ahead import precompile as precompile
 from adjit.api.cache import cache_info as cache_info
 from adjit.api.cache import clear_cache as clear_cache
 from adjit.api.explain import Explanation
+from adjit.api.progress import progress as progress
 from adjit.api.sparse import Sparsity
 from adjit.api.tools.check import check_grads as check_grads
 from adjit.api.tools.rounding import RoundingError
@@ -45,8 +47,8 @@ __all__ = [
     "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "Race", "SourceUnavailable",
     "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt", "cache_info", "check_grads",
     "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad", "hessian", "hvp", "implicit",
-    "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "precompile", "rounding_error", "rules",
-    "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
+    "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "plot", "precompile", "progress", "rounding_error",
+    "rules", "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
 ]  # fmt: skip
 
 __version__: str

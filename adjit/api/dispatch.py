@@ -78,6 +78,15 @@ class Specialising:
         """The same function for arguments of which axes of length 1 are stretched at run time."""
         return derive(dataclasses.replace(self.derivative, stretches=True), self.options)
 
+    @functools.cached_property
+    def watched(self) -> Any:
+        """The same function, which says how far it is, and leaves when it is asked to."""
+        # numba is told how it compiles that when there is such code
+        import adjit.runtime.backend.watching  # noqa: F401
+
+        made = dataclasses.replace(self.derivative, watched=True)
+        return derive(made, dataclasses.replace(self.options, cache=False))
+
     def _reduce_states(self) -> dict[str, Any]:
         return {"derivative": self.derivative, "options": self.options}
 
@@ -455,7 +464,7 @@ class Specialising:
 
 MOST_PLANS = 16  # of calls with lists, dictionaries and objects, that are looked through by each
 _ARRAY = np.ndarray
-_call = SpecialisedDispatcher.__call__
+_call: Any = SpecialisedDispatcher.__call__
 
 
 def _kind_of(value: Any) -> Any:

@@ -85,6 +85,8 @@ class Entry:
     constant:      the derivative is zero or there is none
     effect:        it draws random numbers or the like: it runs once, in order. Without `constant` there is no rule for
                    how the result depends on the arguments, so none of them may be active.
+    exchange:      an effect with a rule, in which another process takes part: what goes into it may reach the result
+                   there, and what it gives may depend on what is differentiated there; so its derivative is always made
     general:       (*args) -> result, of all arguments that NumPy takes, in terms of the op itself as the rest of the
                    entry, or numba, knows it: of a vector, say, where NumPy has an axis
     """
@@ -96,6 +98,7 @@ class Entry:
     transposes: Mapping[int, Callable[..., Any]] = field(default_factory=dict)
     constant: bool = False
     effect: bool = False
+    exchange: bool = False
     general: Callable[..., Any] | None = None
 
     @property
@@ -195,6 +198,10 @@ class Table:
         """The op runs exactly once. With `constant=False` its result depends on its arguments, but by no rule."""
         for callee in callees:
             self._set(callee, Entry(constant=constant, effect=True))
+
+    def exchange(self, callee: Any, tangent: Callable[..., Any], adjoint: Callable[..., Any]) -> None:
+        """The op runs exactly once, in order, and so do its tangent and its adjoint, whatever is active."""
+        self._set(callee, Entry(tangent=tangent, adjoint=adjoint, effect=True, exchange=True))
 
     def find(self, callee: Any) -> Entry | None:
         try:

@@ -25,7 +25,7 @@ from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.analysis import effects
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.derive import Compiler, forward, reverse, with_places
+from adjit.transform.derive import Compiler, forward, is_exchange, reverse, with_places
 from adjit.transform.derive.compressed import Plan, compressed_columns, compressed_rows, compressed_whole_rows
 from adjit.transform.derive.forward import taylor
 from adjit.transform.derive.index_sets import index_sets
@@ -98,6 +98,7 @@ def derived(derivative: Derivative, arg_types: tuple[types.Type, ...], compiler:
     if derivative.kind == "vmap":
         own, further, names = _elements(derivative, own_names, own), own, own_names
     function = compiler.primal(derivative, own)
+    _check_exchanges(derivative, function)
     make, ending, title = _KINDS[derivative.kind]
     made = make(_Asked(derivative, function, compiler, names, further))
     origin = function.origin
@@ -105,6 +106,24 @@ def derived(derivative: Derivative, arg_types: tuple[types.Type, ...], compiler:
     wrt = "" if derivative.wrt is None else " with respect to " + ", ".join(function.names[p] for p in derivative.wrt)
     name = f"{function.name}_{ending}" + "_into" * derivative.into
     return _without_marks(dataclasses.replace(made, name=name, doc=f"{title} of {function.name}{where}{wrt}."))
+
+
+# Those that run a program, and its reverse, once.
+_OF_ONE_RUN = ("primal", "grad", "value_and_grad", "vjp", "jvp", "hvp", "split_forward", "split_reverse")
+
+
+def _check_exchanges(derivative: Derivative, function: ir.Function) -> None:
+    """Refuses what would send messages again, of a program in which other processes take part."""
+    sent = next((op for op in function.body.inside if is_exchange(op)), None)
+    if sent is not None and (derivative.kind not in _OF_ONE_RUN or derivative.several):
+        _, _, title = _KINDS[derivative.kind]
+        several = ", for several at once," if derivative.several else ""
+        raise errors.Unsupported(
+            f"{title.removesuffix(', by columns,').removesuffix(', by rows,')}{several} of a program with messages",
+            ir.place_of(sent.origin),
+            "The other processes would have to make as many runs, of which each has a direction of its own.",
+            "Use adjit.grad, value_and_grad, vjp, jvp or hvp, in which each message has one of its derivative.",
+        )
 
 
 def values_in(derivative: Derivative, result: ir.Tree) -> list[int]:
@@ -300,7 +319,8 @@ def _halves(
 
 def _check_repeatable(function: ir.Function) -> None:
     calls = [op for op in ir.walk(function.body) if isinstance(op, ir.Call) and not effects.is_check(op)]
-    if any(call.effect and call.outs for call in calls):
+    # all processes run their sweeps again, with the same messages
+    if any(call.effect and call.outs and not is_exchange(call) for call in calls):
         raise errors.Unsupported(
             f"the pullback of {function.name}, which draws random numbers and makes arrays in a loop",
             _place(function.origin),

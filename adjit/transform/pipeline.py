@@ -23,7 +23,7 @@ from adjit.transform.derive import Compiler, check_places
 from adjit.transform.elaborate import KernelLaunch, apart, elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.kinds import IN_HALVES, derived, values_in
-from adjit.transform.machine import guarded, tune
+from adjit.transform.machine import guarded, tune, watched
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.released import released, unasked
@@ -172,6 +172,6 @@ def primal(
 def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
     values, is_half = values_in(derivative, function.result), derivative.kind in IN_HALVES
     made = tune(released(function), values, derivative.strategy, derivative.parallel, is_half, vectormath)
-    if not derivative.boundscheck and not derivative.nancheck:
-        return made
-    return checked(guarded(made, derivative.boundscheck, derivative.nancheck), "guarded")
+    if derivative.boundscheck or derivative.nancheck:
+        made = checked(guarded(made, derivative.boundscheck, derivative.nancheck), "guarded")
+    return checked(watched(made), "watched") if derivative.watched else made

@@ -6,6 +6,7 @@ A fence of text right below a block, or one under `<!-- output -->`, is what the
 
     <!-- run: long -->          left to `make test-long`; <!-- page: long --> at the top says so of all blocks
     <!-- run: bridge -->        needs another library: a process of its own, in `make test-bridges`
+    <!-- run: bridge, 4 -->     in so many processes of MPI
     <!-- run: simulator -->     needs a GPU: runs in numba's simulator, all such blocks of the page in one process
     <!-- run: no -->            another tool's code
     <!-- raises: Unsupported --> it raises that, with the text that stands below as a message
@@ -40,7 +41,8 @@ PART = re.compile(
 
 @dataclass
 class Block:
-    """Code of a page. `line`: of the page, where it begins; `raises`: the name of the error that it ends with."""
+    """Code of a page. `line`: of the page, where it begins; `raises`: the name of the error that it ends with;
+    `processes`: of MPI, that run it together."""
 
     page: Path
     line: int
@@ -49,6 +51,7 @@ class Block:
     raises: str = ""
     output: str | None = None
     is_hidden: bool = False
+    processes: int = 1
 
     @property
     def name(self) -> str:
@@ -86,7 +89,8 @@ class _Reader:
             self.may_be_output = False
 
     def add(self, block: Block) -> None:
-        block.kind = self.marks.get("run", self.usual).partition(",")[0]
+        block.kind, _, more = self.marks.get("run", self.usual).partition(",")
+        block.processes = int(more) if block.kind == "bridge" and more else 1
         assert block.kind in KINDS, f"{block.name}: run: {block.kind}"
         block.raises = self.marks.get("raises", "")
         self.blocks.append(block)

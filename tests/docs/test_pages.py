@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from adjit.rules import registry
 from tests.docs.blocks import ROOT, blocks_of, pages, run
 
 PAGES = {str(page.relative_to(ROOT)): blocks_of(page) for page in pages() if page.exists()}
-LIBRARIES = ("torch", "jax", "pymc", "pytensor", "dask", "sklearn", "matplotlib")
+LIBRARIES = ("torch", "jax", "pymc", "pytensor", "dask", "sklearn", "matplotlib", "numba_mpi", "mpi4py")
 
 
 @pytest.fixture(autouse=True)
@@ -24,15 +25,20 @@ def with_any(*kinds):
     return [name for name, blocks in PAGES.items() if any(block.kind in kinds for block in blocks)]
 
 
-def in_own_process(page, which, tmp_path, **variables):
-    """As a user runs it: nothing is verified, and what is compiled is kept."""
+def in_own_process(command, tmp_path, **variables):
+    """What a command prints, as a user runs it: nothing is verified, and what is compiled is kept."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    environment |= {"ADJIT_CACHE_DIR": str(tmp_path / "cache"), **variables}
+    environment |= {"ADJIT_CACHE_DIR": str(tmp_path / "cache"), "MPLBACKEND": "Agg", **variables}
     for name in ("ADJIT_VERIFY", "ADJIT_CACHE"):
         environment.pop(name, None)
-    command = [sys.executable, "-m", "tests.docs.blocks", page, which]
     ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
     assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def of_page(page, which):
+    """The command that runs blocks of a page."""
+    return [sys.executable, "-m", "tests.docs.blocks", page, which]
 
 
 @pytest.mark.parametrize("page", with_any("short"))
@@ -49,7 +55,7 @@ def test_blocks_that_take_longer(page, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("page", with_any("simulator"))
 def test_blocks_in_the_simulator(page, tmp_path):
-    in_own_process(page, "simulator", tmp_path, NUMBA_ENABLE_CUDASIM="1")
+    in_own_process(of_page(page, "simulator"), tmp_path, NUMBA_ENABLE_CUDASIM="1")
 
 
 @pytest.mark.bridge
@@ -61,7 +67,13 @@ def test_blocks_with_other_libraries(block, tmp_path):
     missing = [one for one in needed if not find_spec(one)]
     if missing:
         pytest.skip(f"needs {missing[0]}")
-    in_own_process(str(block.page.relative_to(ROOT)), str(block.line), tmp_path)
+    if block.processes == 1:
+        in_own_process(of_page(str(block.page.relative_to(ROOT)), str(block.line)), tmp_path)
+        return
+    file, beside = tmp_path / "example.py", Path(sys.executable).with_name("mpiexec")
+    file.write_text(block.text, encoding="utf-8")
+    starter = str(beside) if beside.exists() else "mpiexec"
+    assert in_own_process([starter, "-n", str(block.processes), sys.executable, str(file)], tmp_path) == block.output
 
 
 def test_what_does_not_run_is_another_tools():

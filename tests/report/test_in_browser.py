@@ -8,6 +8,7 @@ import pytest
 import adjit
 from tests.golden import primals
 from tests.report import programs
+from tests.report.pages import pages
 
 webdriver = pytest.importorskip("selenium.webdriver")
 common = pytest.importorskip("selenium.webdriver.common")
@@ -16,6 +17,7 @@ pytestmark = [
     pytest.mark.bridge,
     pytest.mark.skipif(not shutil.which("chromedriver"), reason="needs Chromium and its chromedriver"),
 ]
+PAGES = pages()
 QUIET = (
     "headless no-sandbox disable-gpu disable-quic no-first-run disable-background-networking disable-component-update "
     "disable-sync window-size=1440,1000"
@@ -113,7 +115,16 @@ def test_light_and_dark(diffuse):
 
 @pytest.mark.parametrize("case", primals.CASES, ids=lambda case: case.name)
 def test_pages_of_the_golden_programs_open(case, browser, tmp_path):
-    opened(browser, tmp_path / "page.html", adjit.value_and_grad(case.function, wrt=case.wrt), case.arguments)
+    check(browser, tmp_path, adjit.value_and_grad(case.function, wrt=case.wrt), case.arguments)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_of_workloads_and_examples_open(name, browser, tmp_path):
+    check(browser, tmp_path, *PAGES[name]())
+
+
+def check(browser, folder, derived, arguments):
+    opened(browser, folder / "page.html", derived, arguments)
     count = "return [...document.querySelectorAll('.ln[data-l]')].length"
     assert browser.execute_script(count) > 2
     # nothing hangs over the edge of the page

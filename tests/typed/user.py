@@ -71,7 +71,9 @@ reveal_type((adjit.implicit(newton, square)(2.0), adjit.implicit(newton, square)
 reveal_type((adjit.rounding_error(energy)(x).statements[0].bound, measured))
 reveal_type((adjit.cache_info().bytes, adjit.workspace_bytes(), adjit.__version__))
 
-adjit.check_grads(energy, (x, 1.0))
+with adjit.progress():
+    reveal_type(adjit.check_grads(energy, (x, 1.0)).convergence().slopes)
+adjit.plot.tape(gradient, (x, 1.0))
 adjit.precompile(gradient, (x, 1.0))
 gradient.save(Path("gradient.py"), x, 1.0)
 adjit.clear_cache()

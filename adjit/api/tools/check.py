@@ -1,6 +1,6 @@
 """Gradient checks: forward against reverse against differences, along random directions.
 
-In: a function and arguments. Out: nothing, or an AssertionError with the numbers.
+In: a function and arguments. Out: what was compared, or an AssertionError with the numbers.
 
     check_grads(energy, (x, k))        for a seed w and a direction d:  <w, J d> == <J' w, d> == differences
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,12 +46,12 @@ def check_grads(
     rtol: float = 1e-6,
     seed: int = 0,
     **options: Any,
-) -> None:
+) -> Checked:
     """Checks the derivatives of a function at `args` up to `order`, with respect to `wrt` (default: every float).
 
     Forward and reverse must agree to rounding, both with the differences of the function itself to `rtol`. The point
     must not be at a kink. Raises AssertionError with the three numbers where they do not, WrongWrt where no argument is
-    a float, WrongCall for an order below 1.
+    a float, WrongCall for an order below 1. What it returns has them, and is what `adjit.plot.convergence` takes.
     """
     whole = of_bound(function)
     if whole is not None:
@@ -72,15 +72,72 @@ def check_grads(
             f"no argument of {shown(spec)} is a float, so there is nothing to check",
             instead="Pass floats, or arrays of floats.",
         )
-    point = _Point(function, spec, bound, positions, chosen, layouts)
+    point = _Point(function, spec, snapshot(bound), positions, chosen, layouts)
     draw = np.random.default_rng(seed)
-    for _ in range(DIRECTIONS):
-        point.check(draw, rtol, order)
-    if order > 1:
-        _check_next(point, draw, order, rtol, seed)
+    checked = Checked((tuple(point.check(draw, rtol, order) for _ in range(DIRECTIONS)),))
+    return checked if order == 1 else Checked(checked.orders + _check_next(point, draw, order, rtol, seed).orders)
 
 
-def _check_next(point: _Point, draw: np.random.Generator, order: int, rtol: float, seed: int) -> None:
+@dataclass(frozen=True)
+class Direction:
+    """The derivative along a direction by each mode, and the quotient of differences (central, of fourth order) for a
+    step, which is relative to the direction."""
+
+    forward: float
+    reverse: float
+    difference: Callable[[float], float]
+
+    def error(self, step: float) -> float:
+        """How far the quotient is from the derivative, relative to that."""
+        return abs(self.difference(step) - self.reverse) / max(abs(self.reverse), 1e-300)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was compared: `orders[0]` has the directions of the function, `orders[1]` those of its derivative, ..."""
+
+    orders: tuple[tuple[Direction, ...], ...]
+
+    def __repr__(self) -> str:
+        return f"<checked: {len(self.orders)} orders, {DIRECTIONS} directions each>"
+
+    def convergence(self, order: int = 1, steps: Sequence[float] | None = None) -> Convergence:
+        """The errors of difference quotients for `steps`, by default 33 from 1 down to 1e-8; the function is run again,
+        four times for each step and direction. WrongCall where that order was not checked."""
+        if not 1 <= order <= len(self.orders):
+            raise WrongCall(f"order={order!r}, where {len(self.orders)} were checked", instead="Give one of those.")
+        taken = np.logspace(0.0, -8.0, 33) if steps is None else np.sort(np.asarray(steps, float))[::-1]
+        errors = [[direction.error(float(step)) for step in taken] for direction in self.orders[order - 1]]
+        return Convergence(taken, np.array(errors))
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """`steps`, the largest first; `errors`, relative, with a row a direction.
+
+    They fall with the fourth power of the step until rounding takes over, and then rise with its inverse. Where the
+    derivative is wrong they end at how wrong it is.
+    """
+
+    steps: np.ndarray[Any, Any]
+    errors: np.ndarray[Any, Any]
+
+    @property
+    def slopes(self) -> tuple[float, ...]:
+        """By which power of the step each direction's error falls: the median between steps down to ten times the least
+        error; nan where there are no two such."""
+        return tuple(map(self._slope, self.errors))
+
+    def _slope(self, errors: np.ndarray[Any, Any]) -> float:
+        best = int(np.argmin(errors))
+        falling = np.flatnonzero(errors[: best + 1] > 10.0 * errors[best])
+        if falling.size < 2:
+            return float("nan")
+        steps = np.log(self.steps[falling])
+        return float(np.median(np.diff(np.log(errors[falling])) / np.diff(steps)))
+
+
+def _check_next(point: _Point, draw: np.random.Generator, order: int, rtol: float, seed: int) -> Checked:
     """The derivatives of the gradient; of the pullback, where the result is not a single number."""
     value, asked = template(point.run(point.arguments)), vars(point.options)
     if value == template(0.0):
@@ -122,7 +179,7 @@ class _Point:
         kinds = inspect.signature(plain, follow_wrapped=False).parameters.values()
         return [p.name for p in kinds if p.kind is p.KEYWORD_ONLY]
 
-    def check(self, draw: np.random.Generator, rtol: float, order: int) -> None:
+    def check(self, draw: np.random.Generator, rtol: float, order: int) -> Direction:
         shapes = [template(a) for a in self.arguments]
         chosen = [_random(s, draw) if k in self.positions else zero(s) for k, s in enumerate(shapes)]
         seed = _random(template(value_of(self.spec, self.options)(*snapshot(self.arguments))), draw)
@@ -137,6 +194,7 @@ class _Point:
         assert abs(forward - reverse) <= rounding * max(size, abs(forward), 1e-300), f"the two modes differ: {numbers}"
         allowed = max(rtol, 0.0 if rounding < 1e-6 else 1e-3) * max(abs(best), abs(reverse), 1e-3 * size, 1e-8)
         assert abs(best - reverse) <= allowed, f"the derivative is not that of the function: {numbers}"
+        return Direction(forward, float(reverse), functools.partial(self.difference, seed, chosen))
 
     def difference(self, seed: Any, directions: Sequence[Any], step: float) -> float:
         """The fourth-order central difference of <seed, function> along `directions`."""

@@ -98,7 +98,7 @@ def _callee(function: Any, definition: Any) -> Any:
         owner = function._definitions[definition.value.name]
         if len(owner) == 1:
             found = _callee(function, owner[0])
-            return getattr(found, definition.attr, None) if found in (np, np.linalg) else None
+            return getattr(found, definition.attr, None) if found is np or found is np.linalg else None
     return None
 
 

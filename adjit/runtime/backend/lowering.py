@@ -244,8 +244,8 @@ class GeneratedLower(Lower):
         if isinstance(kind, types.IntegerLiteral) and kind.literal_value >= 0:
             return _Axis(cgutils.intp_t(kind.literal_value), None)
         extent = self._extent(name, array, axis) if kind.signed and not selector.is_natural else None
-        if kind == types.intp and extent is None:
-            return _Axis(selector.value, None)
+        if extent is None:
+            return _Axis(self.context.cast(self.builder, selector.value, kind, types.intp), None)
         return _Axis(arrayobj.fix_integer_index(self.context, self.builder, kind, selector.value, extent), None)
 
     def _some(self, kind: types.SliceType, value: llvm.Value, extent: llvm.Value) -> _Axis:

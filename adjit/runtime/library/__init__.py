@@ -25,3 +25,4 @@ from adjit.runtime.library.hints import distinct, held, reassociable_add, reasso
 from adjit.runtime.library.parts import joined
 from adjit.runtime.library.schedule import checkpoint_distance, default_snapshots, fitting_snapshots
 from adjit.runtime.library.sets import united, united_all
+from adjit.runtime.library.watch import is_stopped

@@ -6,10 +6,11 @@ as if they were still there (reverse).
     y = x * w          x_bar += w * y_bar;  w_bar += x * y_bar
 """
 
+from adjit.transform.derive.activity import is_exchange
 from adjit.transform.derive.adjoints import Compiler
 from adjit.transform.derive.choices import with_places
 from adjit.transform.derive.forward import forward
 from adjit.transform.derive.intermediates import check_places
 from adjit.transform.derive.reverse import reverse
 
-__all__ = ["Compiler", "check_places", "forward", "reverse", "with_places"]
+__all__ = ["Compiler", "check_places", "forward", "is_exchange", "reverse", "with_places"]

@@ -34,6 +34,12 @@ def is_constant(callee: Any) -> bool:
     return entry is not None and entry.constant
 
 
+def is_exchange(op: ir.Op) -> bool:
+    """Whether another process takes part in an operation, so that its derivative is made whatever is active here."""
+    entry = lookup(op.callee) if isinstance(op, ir.Call) and op.effect else None
+    return entry is not None and entry.exchange
+
+
 def goes_into(op: ir.Op) -> Iterator[tuple[ir.Operand, ...]]:
     """What an operation makes or changes, each before what goes into it."""
     if isinstance(op, ir.Call):
@@ -62,9 +68,12 @@ class Activity:
 
     def __init__(self, function: ir.Function, inputs: Iterable[ir.Operand], outputs: Iterable[ir.Operand]):
         self.aliases = function.analysis(Aliases)
+        exchanges = [op for op in function.body.inside if is_exchange(op)]
+        arriving = [out for op in exchanges for out in op.results]
+        leaving = [operand for op in exchanges for operand in op.operands]
         flows = [names for op in function.body.inside if not self.is_constant(op) for names in goes_into(op)]
-        self.varied = self._reached(inputs, [(of, [made]) for made, *of in flows])
-        self._useful = self._reached(outputs, [([made], of) for made, *of in reversed(flows)])
+        self.varied = self._reached((*inputs, *arriving), [(of, [made]) for made, *of in flows])
+        self._useful = self._reached((*outputs, *leaving), [([made], of) for made, *of in reversed(flows)])
 
     @staticmethod
     def is_constant(op: ir.Op) -> bool:

@@ -20,7 +20,7 @@ from numba import types
 
 from adjit.rules.registry import lookup
 from adjit.transform import ir
-from adjit.transform.derive.activity import Activity, is_constant
+from adjit.transform.derive.activity import Activity, is_constant, is_exchange
 from adjit.transform.derive.along import Along
 from adjit.transform.derive.branch_only import is_partly_undefined, is_sure, unless_zero
 from adjit.transform.derive.directions import Directions, Tangent
@@ -159,6 +159,9 @@ class Tangents(Along):
             super().store(op)
 
     def call(self, op: ir.Call) -> None:
+        if is_exchange(op):
+            self.array_call(op)
+            return
         if not any(map(self.has, op.outs)):
             return
         if is_constant(op.callee):

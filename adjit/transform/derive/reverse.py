@@ -23,7 +23,7 @@ from numba import types
 from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, is_last_trip
-from adjit.transform.derive.activity import Activity, is_constant
+from adjit.transform.derive.activity import Activity, is_constant, is_exchange
 from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name
 from adjit.transform.derive.branch_only import is_bounded, is_sure, unless_zero
 from adjit.transform.derive.choices import Placed, places_in
@@ -276,6 +276,9 @@ class _Reverse(Adjoints):
     # -------------------------------------------------------------------------------------------------------- calls
 
     def call(self, op: ir.Call) -> None:
+        if is_exchange(op):
+            self.array_call(op)
+            return
         if is_constant(op.callee) or not any(map(self.activity.is_active, op.outs)):
             for out in op.outs:
                 self.bars.pop(out, None)
@@ -339,11 +342,11 @@ class _Reverse(Adjoints):
             bar = self.shadow(out) if is_shadowed else self.take(out)
             if bar is not None:
                 flowing[k] = bar
-        if not flowing:
+        if not flowing and not is_exchange(op):
             return
         ctx = self.context()
         bars = [flowing[k] if k in flowing else zero_like(out, ctx) for k, out in enumerate(op.outs)]
-        if all(k in entry.transposes for k in active):
+        if active and all(k in entry.transposes for k in active):
             for k in active:
                 (contribution,) = apply(self.context(), entry.transposes[k], op.args, op.outs, bars)
                 self.contribute(op.args[k], contribution)
@@ -364,7 +367,7 @@ class _Reverse(Adjoints):
 
     def entry(self, op: ir.Call) -> Entry:
         entry = lookup(op.callee)
-        if entry is None or (entry.effect and not entry.constant):
+        if entry is None or (entry.effect and not entry.constant and not entry.exchange):
             raise no_rule(op, self.activity.is_active)
         return entry
 

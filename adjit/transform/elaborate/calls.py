@@ -243,6 +243,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if found is not None:
         return found
     if _of_the_user(callee):
+        _check_bridge(ctx, callee)
         # the body may read an argument many times, and may write others while it does
         given, keywords = _computed(ctx, args, named)
         if is_builtin(callee) and not frame.is_rule:
@@ -262,6 +263,19 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         seen_by = functools.partial(_unless_ragged if callee in _OF_RAGGED else elements, ctx)
         args, named = [seen_by(a) for a in args], {name: seen_by(value) for name, value in named.items()}
     return _resolved(frame, callee, list(args), dict(named))
+
+
+# Packages whose functions have their derivatives in a module that is imported for them.
+_BRIDGES = {"numba_mpi": "adjit.bridges.mpi"}
+
+
+def _check_bridge(ctx: Context, callee: Any) -> None:
+    package = str(getattr(callee, "__module__", "")).partition(".")[0]
+    if package in _BRIDGES:
+        home = _BRIDGES[package]
+        raise ctx.unsupported(
+            f"{package}.{callee.__name__} without {home}", f"Write  import {home}  beside the others."
+        )
 
 
 def _for_option(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:

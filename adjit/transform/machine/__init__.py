@@ -7,5 +7,6 @@ In: a derivative. Out: the same, as it is compiled.
 
 from adjit.transform.machine.guards import guarded
 from adjit.transform.machine.steps import tune
+from adjit.transform.machine.watched import watched
 
-__all__ = ["guarded", "tune"]
+__all__ = ["guarded", "tune", "watched"]

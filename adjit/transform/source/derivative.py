@@ -64,6 +64,7 @@ class Derivative:
     strategy: which mechanisms are used
     parallel: whether loops over prange run in parallel where they can
     boundscheck, nancheck: whether what is emitted checks each index, and each number that it makes
+    watched: what is emitted says how far its long loops are, and leaves them when that is asked for
     intermediates: (of 'grad' and 'value_and_grad') the names of places in the function whose adjoints stand where the
             second result of a function with `has_aux` does; `bare`: there is one, and it is no tuple
     axes, out_axis: (of 'vmap') which axis of each argument is the new one, None for those without, and of the results
@@ -88,6 +89,7 @@ class Derivative:
     holomorphic: bool = False
     boundscheck: bool = False
     nancheck: bool = False
+    watched: bool = False
     order: int = 0
     several: bool = False
     width: int = 1

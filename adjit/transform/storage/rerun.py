@@ -61,7 +61,7 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
         return Refusal("It is not known before the loop how many trips it makes.")
     calls = [op for op in ir.walk(loop.body) if isinstance(op, ir.Call) and op.effect]
     if any(call.callee not in (stored_extent, item_extent, inner_extent, same_extent) for call in calls):
-        return Refusal("It draws random numbers, and would draw others the second time.")
+        return Refusal("It draws or exchanges numbers, and would have others the second time.")
     if any(isinstance(op, ir.Push) for op in ir.walk(loop.body)):
         return Refusal("It fills a tape of its own.")
     args = loop.body.args[1:]

@@ -77,3 +77,13 @@ def test_types_of_operators_are_those_of_numba():
         assert [type(x) for x in run(*arguments)] == [type(x) for x in own(*arguments)]
         assert run(*arguments) == own(*arguments)
     assert [str(s) for s in run.signatures] == [str(s) for s in own.signatures]
+
+
+TABLE = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def test_methods_of_global_arrays():
+    def product(x):
+        return np.sum(np.dot(TABLE.reshape(2, 2), x))
+
+    np.testing.assert_allclose(adjit.grad(product)(np.array([1.0, 2.0])), [4.0, 6.0])

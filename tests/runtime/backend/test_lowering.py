@@ -324,3 +324,18 @@ def test_views_of_other_extents_keep_what_they_are_views_of():
     finally:
         _nrt_python.memsys_disable_stats()
     assert after.alloc - before.alloc == after.free - before.free > 0
+
+
+@pytest.mark.parametrize("kind", (np.int8, np.int32, np.int64, np.uint8, np.uint32))
+def test_counters_of_any_integer_type(kind):
+    def counted(a, n):
+        total = 0.0
+        for i in range(n):
+            a[i, i] += 1.0
+            total += a[i, 2] * (i + 1)
+        return total
+
+    a = np.arange(9.0).reshape(3, 3)
+    own, expected = a.copy(), a.copy()
+    assert compiled(counted)(own, kind(3)) == counted(expected, 3)
+    np.testing.assert_array_equal(own, expected)

@@ -1,0 +1,64 @@
+"""Derived functions and arguments for pages: of every workload of the benchmarks, and of the examples.
+
+In: nothing. Out: names, each with what makes a derived function and the arguments of a call.
+
+    pages()["gmm"]()      (value_and_grad(differentiated), (alphas, means, icf, x, 1.0, 0))
+"""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import adjit
+from tests.golden.explained import programs
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import array_code  # noqa: E402
+import kinds  # noqa: E402
+import numpy_style  # noqa: E402
+import workloads  # noqa: E402
+
+
+def pages():
+    """By name, what gives a derived function and arguments."""
+    shared = {w.name: w for w in workloads.shared(ROOT.parent / "shared" / "bench", "small")}
+    made = {w.name: lambda w=w: of(w.function, w.arguments, w.wrt) for w in shared.values()}
+    made |= {w.name: lambda w=w: of(w.function, w.arguments, w.wrt) for w in workloads.own("small")}
+    made |= {w.name: lambda w=w: of(w.function, w.arguments, w.wrt) for w in kinds.kinds("small")}
+    for name, f in numpy_style.STYLES:
+        if name in shared:
+            made[f"{name} as {f.__name__}"] = lambda f=f, w=shared[name]: of(f, w.arguments, w.wrt)
+    for pair in array_code.PAIRS:
+        for f in (pair.arrays, pair.loops):
+            made[f"{f.__name__} of arrays"] = lambda f=f, p=pair: of(f, next(iter(p.arguments.values())), p.wrt)
+    made |= {f"explained {name}": lambda case=case: case for name, case in programs.CASES.items()}
+    return made | {"mixture": mixture, "acoustic": acoustic}
+
+
+def of(function, arguments, wrt):
+    return adjit.value_and_grad(function, wrt=wrt), arguments
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def mixture():
+    draw = np.random.default_rng(3)
+    problem = draw.normal(size=2), draw.normal(size=(2, 3)), draw.normal(size=(2, 3, 3)), draw.normal(size=(7, 3))
+    return of(example("mixture").negative_log_likelihood, problem, (0, 1, 2))
+
+
+def acoustic():
+    """A program that launches kernels."""
+    module = example("acoustic")
+    shape = (12, 30)
+    given = module.first_guess(shape), module.sponge_of(shape, 4), module.wavelet_of(30, 8.0), 5
+    return of(module.misfit, (*given, np.zeros((30, shape[1]))), (0,))
