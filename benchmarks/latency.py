@@ -5,7 +5,8 @@
 - `import adjit`, beyond `import numba`;
 - the first gradient of a process, of three lines;
 - the first gradient in a process that has made another one before, of which so much to derive it, beside the
-  compilation of the hand-written adjoint, at the small size of each workload;
+  compilation of the hand-written adjoint and, where JAX is installed, the first call of its value and gradient, at the
+  small size of each workload;
 - the same in a second process, from the cache, from after the import to the result;
 - the first gradient of programs that are calls of libraries (`libraries.py`), and where another program of the machine
   has used the same calls;
@@ -18,14 +19,17 @@ but the import, the start and the call are processor time. At the end it says wh
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
-IMPORT_BAR, START_BAR, FIRST_BAR, CACHED_BAR = 0.1, 0.7, 1.5, 0.3
+IMPORT_BAR, START_BAR, FIRST_BAR, CACHED_BAR, JAX_BAR = 0.1, 0.7, 1.5, 0.3, 0.8
+KINDS = ("least squares", "recurrent cell", "Gauss-Seidel", "factorisation", "paths", "attention", "stencil")
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "bench"
 
 
@@ -72,9 +76,10 @@ def warm_up():
 
 
 def the_workload(folder, name):
+    from kinds import kinds
     from workloads import shared
 
-    (found,) = [workload for workload in shared(Path(folder), "small") if workload.name == name]
+    (found,) = [one for one in (*shared(Path(folder), "small"), *kinds("small")) if one.name == name]
     return found
 
 
@@ -96,6 +101,20 @@ def time_first(folder, name):
     begin = time.process_time()
     adjit.value_and_grad(workload.function, wrt=workload.wrt)(*workload.arguments)
     return {"first": time.process_time() - begin, "derived": sum(spent)}
+
+
+def time_jax(folder, name):
+    """JAX's first call, in a process in which it has compiled another gradient."""
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    warm = jax.value_and_grad(lambda x: jax.lax.fori_loop(0, 3, lambda _, s: s + jnp.sum(jnp.exp(x) * x), 0.0))
+    jax.block_until_ready(jax.jit(warm)(jnp.ones(3)))
+    call = the_workload(folder, name).jax()
+    begin = time.process_time()
+    call()
+    return {"jax": time.process_time() - begin}
 
 
 def time_hand(folder, name):
@@ -178,6 +197,7 @@ TASKS = {
     "start": time_start,
     "first": time_first,
     "hand": time_hand,
+    "jax": time_jax,
     "cached": time_cached,
     "calls": time_calls,
     "program": time_program,
@@ -218,7 +238,7 @@ def main():
         base = calls.pop("dispatch")
         shown = ", ".join(f"{name} +{1e6 * (t - base):.2f}" for name, t in calls.items())
         print(f"a call with {title} of 3 elements: dispatch {1e6 * base:.2f} us, {shown}", flush=True)
-    names = options.names or sorted(path.stem[3:] for path in options.shared.glob("wl_*.py"))
+    names = options.names or [*sorted(path.stem[3:] for path in options.shared.glob("wl_*.py")), *KINDS]
     table = first_gradients(options.shared, names, options.rounds)
     of_libraries(options.rounds)
     verdict("import beyond numba, s", found["adjit"], IMPORT_BAR)
@@ -226,12 +246,18 @@ def main():
     for name, row in table.items():
         verdict(f"first gradient/compilation of hand, {name}", row["first"] / row["hand"], FIRST_BAR)
     verdict("second process with cache, worst, s", max(row["cached"] for row in table.values()), CACHED_BAR)
+    beside = [row["first"] / row["jax"] for row in table.values() if "jax" in row]
+    if beside:
+        mean = math.exp(sum(map(math.log, beside)) / len(beside))
+        verdict("first gradient/first call of JAX, geometric mean", mean, JAX_BAR)
+        print(f"adjit's is the shorter one in {sum(ratio <= 1.0 for ratio in beside)} of {len(beside)}")
 
 
 def first_gradients(folder, names, rounds):
     """Prints and returns the times of each workload."""
-    print(f"{'workload':14s} {'hand s':>7s} {'first s':>8s} {'ratio':>6s}  {'derived s':>9s} {'cached s':>9s}")
-    table = {}
+    titles = f"{'workload':14s} {'hand s':>7s} {'first s':>8s} {'ratio':>6s}"
+    print(f"{titles}  {'derived s':>9s} {'cached s':>9s} {'JAX s':>6s}")
+    table, has_jax = {}, find_spec("jax") is not None
     with tempfile.TemporaryDirectory() as cache:
         for name in names:
             arguments = (str(folder), name)
@@ -239,12 +265,13 @@ def first_gradients(folder, names, rounds):
             runs = []
             for _ in range(rounds):
                 one = measured("first", *arguments) | measured("hand", *arguments)
+                one |= measured("jax", *arguments) if has_jax else {}
                 runs.append(one | measured("cached", *arguments, cache=cache))
             assert all(run["hits"] == 1 for run in runs)
             row = table[name] = best(runs)
             print(
                 f"{name:14s} {row['hand']:7.2f} {row['first']:8.2f} {row['first'] / row['hand']:6.2f} "
-                f" {row['derived']:9.2f} {row['cached']:9.2f}",
+                f" {row['derived']:9.2f} {row['cached']:9.2f} {row.get('jax', math.nan):6.2f}",
                 flush=True,
             )
     return table
