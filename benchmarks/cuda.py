@@ -87,9 +87,11 @@ def counting():
 
 def registers(kernels):
     """The most that one of the kernels has in a thread; None in the simulator."""
-    found = [kernel.get_regs_per_thread() for kernel in set(kernels) if hasattr(kernel, "get_regs_per_thread")]
-    most = [max(each.values()) if isinstance(each, dict) else each for each in found if each]
-    return max(most, default=None)
+    if is_simulated():
+        return None
+    from adjit.runtime.cuda.resources import taken_of
+
+    return max((taken_of(kernel).registers for kernel in set(kernels)), default=None)
 
 
 def errors(workload):

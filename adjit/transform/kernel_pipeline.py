@@ -18,7 +18,7 @@ from numba import types
 from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import shape
-from adjit.transform.cuda import Plan, emit_plan, launch_table, planned
+from adjit.transform.cuda import Plan, Told, emit_plan, planned, told
 from adjit.transform.elaborate import KernelLaunch, elaborate
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.kernels import (
@@ -62,10 +62,10 @@ def explained_kernel(
 
 
 def kernel_launches(
-    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]
-) -> list[tuple[str, str, str, str]]:
+    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type], fastmath: bool = False
+) -> Told:
     """What is launched on a GPU, as `launches` has it."""
-    return launch_table(build_kernel(asked, arg_types, given).analysis(_planner(asked)))
+    return told(build_kernel(asked, arg_types, given).analysis(_planner(asked)), fastmath)
 
 
 def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:

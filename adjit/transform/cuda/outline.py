@@ -594,7 +594,7 @@ class _Outline:
         shape = builder.call(callee, type=_SHAPE, name="blocks")
         self.emit_kernel(name, ops, shape, tail.origin or first, builder)
         how = "one block" if before else "one thread"
-        self.launches.append(Launched(self.kernels[-1], tail.origin or first, how, ()))
+        self.launches.append(Launched(self.kernels[-1], tail.origin or first, how, (), block=0 if before else 1))
 
     def emit_kernel(
         self, name: str, ops: Sequence[ir.Op], shape: ir.Operand, origin: ir.Origin | None, builder: Writer

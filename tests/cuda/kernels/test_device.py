@@ -157,7 +157,7 @@ WITHOUT_ATOMICS = ["misfit", "seep", "fir", "log sum exp", "blur", "softmax", "s
 WITHOUT_STACK = {"misfit", "seep", "fir", "log sum exp", "blur", "transposed"}
 # of each kernel in order, for 9.0, by numba-cuda: they may be a tenth more, and fewer
 REGISTERS = {
-    "misfit": [40, 42], "seep": [32, 20], "fir": [32, 52, 32], "log sum exp": [34], "transposed": [22],
+    "misfit": [40, 30], "seep": [32, 20], "fir": [32, 40, 32], "log sum exp": [34], "transposed": [22],
 }  # fmt: skip
 
 
