@@ -85,6 +85,25 @@ def code_of(emitted, cc=(9, 0)):
     return {name: _code(ptx, cc) for name, ptx in ptx_by_kernel(emitted.text, emitted.globals, cc).items()}
 
 
+def doubles_unasked(emitted):
+    """By kernel, the instructions in double precision of those whose text names none: no number of the user's is one.
+
+    Less three for each sine and cosine, whose range reductions have them.
+    """
+    texts = {found.group(1): part for part in emitted.text.split("\n\n\n") if (found := _DEF.search(part))}
+    found = {}
+    for name, code in code_of(emitted).items():
+        own = "\n".join(line for line in texts[name].splitlines() if not line.lstrip().startswith("#"))
+        if "float64" not in own and not _LITERAL.search(own):
+            found[name] = max(0, code.doubles - 3 * len(_SINES.findall(own)))
+    return found
+
+
+_DEF = re.compile(r"^def (\w+)\(", re.M)
+_LITERAL = re.compile(r"(?<!np\.float32\()(?<![\w.])\d+\.\d+")
+_SINES = re.compile(r"math\.(?:sin|cos|tan)\(")
+
+
 def compiled(text, names, types, cc=(9, 0)):
     """The PTX of a kernel of our own."""
     from adjit.runtime.cuda.backend import cuda

@@ -13,7 +13,7 @@ from numba import cuda
 from adjit.errors import Unsupported
 from adjit.runtime.library.gpus import BACKEND
 from adjit.transform import kernel_pipeline
-from tests.cuda.compiled import code_of, needs_compiler
+from tests.cuda.compiled import code_of, doubles_unasked, needs_compiler
 from tests.cuda.kernels.harness import derived
 from tests.cuda.kernels.maps import normal
 from tests.cuda.kernels.test_kernels import CASES
@@ -260,3 +260,12 @@ def test_loops_over_long_tapes_are_of_as_many_trips_as_the_host_says():
 def test_single_precision_stays_so(name, count):
     # in double precision: what the range reductions of sines and cosines have
     assert sum(code.doubles for code in codes(name, np.float32).values()) <= count
+
+
+@needs_compiler
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(ALL.keys() - REFUSED))
+def test_no_double_precision_is_added(name):
+    # of a number in single precision times a whole number, Python's own
+    known = {"histogram": 3}
+    assert sum(doubles_unasked(emitted(name, dtype=np.float32)).values()) <= known.get(name, 0)
