@@ -54,7 +54,7 @@ def assert_close(got, wanted, tolerance):
 
 
 def check(function, args, dtype):
-    """Value, tangent and adjoint against those of the CPU, the tangent against the adjoint, and kernels without races."""
+    """Value, tangent and adjoint against those of the CPU, tangent against adjoint, and no races in kernels."""
     with watched() as faults:
         compare(function, args, dtype)
     assert [fault for fault in faults if UNWRITTEN not in fault] == []
