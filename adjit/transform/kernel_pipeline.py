@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -93,15 +94,13 @@ def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequ
 
 
 def _planner(asked: Asked) -> Callable[[ir.Function], Plan]:
-    return _planned_in_order if asked.strategy.deterministic else _planned
+    return _planner_of(asked.strategy.deterministic, asked.strategy.wide)
 
 
-def _planned(function: ir.Function) -> Plan:
-    return planned(function, of_kernel=True)
-
-
-def _planned_in_order(function: ir.Function) -> Plan:
-    return planned(function, of_kernel=True, deterministic=True)
+@functools.cache
+def _planner_of(deterministic: bool, wide: bool) -> Callable[[ir.Function], Plan]:
+    """One for each choice, so that what a function is planned as is known by it."""
+    return functools.partial(planned, of_kernel=True, deterministic=deterministic, wide=wide)
 
 
 def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:

@@ -83,7 +83,8 @@ def _plan_of(derivative: Derivative, arg_types: Sequence[types.Type]) -> Plan:
     from adjit.transform.cuda import as_numbers, numbers, planned
 
     def plan(made: ir.Function) -> Plan:
-        return planned(made, numbers(made, arg_types), deterministic=derivative.strategy.deterministic)
+        asked = derivative.strategy
+        return planned(made, numbers(made, arg_types), deterministic=asked.deterministic, wide=asked.wide)
 
     given = tuple(map(as_numbers, arg_types))
     made = released(build(derivative, given), for_gpu=True)

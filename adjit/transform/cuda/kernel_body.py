@@ -22,7 +22,8 @@ from adjit.transform.cuda import callees
 from adjit.transform.cuda.additions import Extreme
 from adjit.transform.cuda.mapping import Nest
 from adjit.transform.cuda.slots import Place
-from adjit.transform.ir.types import typed_const
+from adjit.transform.cuda.wide_sums import as_type
+from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
 
 
@@ -126,7 +127,8 @@ class KernelBody:
                 self.level(depth + 1, ())
             return ()
         is_split = self.rows and depth + 1 == len(self.nesting)
-        kept = [ir.Var(f"{ir.name_of(s.array, 'item')}_sum", s.value.type) for s in self.apart] if is_split else []
+        rows = zip(self.apart, self.rows, strict=True) if is_split else ()
+        kept = [ir.Var(f"{ir.name_of(s.array, 'item')}_sum", array_type_of(row).dtype) for s, row in rows]
         inits = [*totals, *(typed_const(0, var.type) for var in kept)]
         at = ir.Var(own.counter.name, types.int64)
         args = (at, *(dataclasses.replace(s.out) for s in self.sums), *kept)
@@ -171,10 +173,10 @@ class KernelBody:
         made = ir.rewritten(ir.Region((), ops, ()), lambda op: self.array(self.addition(op)))
         for before, op in zip(ops, made.ops, strict=True) if kept else ((None, op) for op in made.ops):
             if isinstance(before, ir.Store) and before in kept:
-                value = ir.substituted_operand(before.value, self.known)
                 total = kept[before]
+                value = as_type(self.builder, ir.substituted_operand(before.value, self.known), total.type)
                 name = ir.name_of(total, "total")
-                kept[before] = self.builder.call(operator.add, total, value, type=before.value.type, name=name)
+                kept[before] = self.builder.call(operator.add, total, value, type=total.type, name=name)
             else:
                 self.builder.ops.append(ir.substituted(op, self.known))
         yields = [ir.substituted_operand(y, self.known) for y in nest.inner.body.yields]

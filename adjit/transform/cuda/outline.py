@@ -49,8 +49,9 @@ from adjit.transform.cuda.refill import with_refills
 from adjit.transform.cuda.rolled import rolled
 from adjit.transform.cuda.terms import added_by_terms
 from adjit.transform.cuda.uniform_sums import sum_uniform
+from adjit.transform.cuda.wide_sums import as_type, widened
 from adjit.transform.ir.printing import callee_name
-from adjit.transform.ir.types import is_scalar, typed_const
+from adjit.transform.ir.types import array_type_of, is_scalar, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.fixed_integers import made_before
@@ -61,20 +62,26 @@ _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, s
 
 
 def planned(
-    function: ir.Function, on_device: Collection[ir.Var] = (), of_kernel: bool = False, deterministic: bool = False
+    function: ir.Function,
+    on_device: Collection[ir.Var] = (),
+    of_kernel: bool = False,
+    deterministic: bool = False,
+    wide: bool = False,
 ) -> Plan:
     """The function for a GPU; raises Unsupported for what neither a kernel nor the host can do.
 
     on_device: parameters that are numbers, and are given as arrays of shape () on the device.
     of_kernel: it is made of a kernel, of which the host does nothing.
     deterministic: what threads would add up atomically is added up in the order of the trips.
+    wide: sums in single precision are added up in double precision.
     """
     function = with_bounded_tapes(prepared(function))
     function = checked(by_pairs(checked(made_before(function), "made before")), "by pairs")
     function = checked(added_by_terms(function), "by terms")
     function = sum_uniform(gather_additions(simplify(function)))
+    function = checked(widened(function), "wide sums") if wide else function
     function = _with_blocks(function)
-    return _Outline(in_order(function) if deterministic else function, on_device, of_kernel).plan()
+    return _Outline(in_order(function) if deterministic else function, on_device, of_kernel, wide).plan()
 
 
 def _with_blocks(function: ir.Function) -> ir.Function:
@@ -103,8 +110,8 @@ class _Tail:
 
 
 class _Outline:
-    def __init__(self, function: ir.Function, on_device: Collection[ir.Var], of_kernel: bool):
-        self.function, self.of_kernel = function, of_kernel
+    def __init__(self, function: ir.Function, on_device: Collection[ir.Var], of_kernel: bool, wide: bool):
+        self.function, self.of_kernel, self.wide = function, of_kernel, wide
         self.given = frozenset(on_device)
         self.aliases = function.analysis(Aliases)
         self.made = function.body.made
@@ -476,7 +483,8 @@ class _Outline:
         count = builder.call(callees.ROW_COUNT, shape, type=types.intp, name="rows")
         extents = [axis.stop for axis in axes[:-1]]
         name = f"{ir.name_of(store.array, 'sums')}_parts"
-        made = ir.Var(name, types.Array(store.value.type, len(axes), "C"))
+        dtype = types.float64 if self.wide and store.value.type == types.float32 else store.value.type
+        made = ir.Var(name, types.Array(dtype, len(axes), "C"))
         builder.emit(ir.Alloc(shape=(count, *extents), out=made, origin=store.origin))
         return made
 
@@ -484,7 +492,7 @@ class _Outline:
         """A launch of its own, which adds up those rows in their order."""
         inner = ir.Builder(store.origin)
         counters = {axis.counter: ir.Var(axis.counter.name, types.int64) for axis in axes}
-        type_ = store.value.type
+        type_ = array_type_of(parts).dtype
 
         def added(row: ir.Var, total: ir.Var) -> Sequence[ir.Operand]:
             part = inner.load(parts, (row, *counters.values()))
@@ -492,7 +500,7 @@ class _Outline:
 
         (total,) = inner.fold(inner.extent(parts, 0), "row", [typed_const(0, type_)], [ir.Var("total", type_)], added)
         index = [ir.substituted_operand(i, counters) for i in store.index]
-        inner.store(store.array, index, total, add=True)
+        inner.store(store.array, index, as_type(inner, total, store.value.type), add=True)
         ops: Sequence[ir.Op] = inner.ops
         loops: list[ir.For] = []
         for axis in axes:
