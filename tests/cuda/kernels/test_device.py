@@ -69,12 +69,14 @@ def emitted(name, kind="adjoint", dtype=np.float64):
 
 # launches, barriers that are written out, atomic additions. By hand: a map with sums and its tail; a stencil, and a
 # gather of its contributions; contributions of a filter, their gather, and a tail for the sums; a tree; tiles that are
-# filled again, with additions that threads and blocks share; what all others do to one, and what one does to all.
+# filled again, with additions that threads and blocks share; what all others do to one, and what one does to
+# all; weights that all rows have, by rows of partial sums and a sum of those.
 STRUCTURES = {
     "misfit": (2, 0, 0), "seep": (2, 0, 0), "fir": (3, 0, 0), "log sum exp": (1, 3, 0), "staged": (1, 4, 2),
     "few bins": (2, 0, 0), "scale": (2, 0, 0), "jacobi": (2, 0, 0), "blur": (2, 0, 0), "waves": (2, 0, 0),
     "transposed": (1, 1, 0), "local kept": (1, 2, 0), "small solve": (1, 0, 0), "rows": (1, 0, 0),
-    "relaxed": (1, 0, 0), "gathered": (1, 0, 1), "softmax": (1, 3, 0), "forces": (2, 0, 0),
+    "relaxed": (1, 0, 0), "neurons": (4, 0, 0), "matrix vector": (3, 0, 0),
+    "gathered": (1, 0, 1), "softmax": (1, 3, 0), "forces": (2, 0, 0),
 }  # fmt: skip
 
 
