@@ -55,6 +55,7 @@ class Axis:
     """An axis of a grid: a loop, its trips ascending from `start` to before `stop`, and how many they are.
 
     is_counted: those are the numbers of its trips, and the counter follows from them.
+    is_natural: no trip has a counter below zero.
     """
 
     loop: ir.For
@@ -62,6 +63,7 @@ class Axis:
     stop: ir.Operand
     trips: ir.Operand
     is_counted: bool = False
+    is_natural: bool = True
 
     @property
     def counter(self) -> ir.Var:
@@ -138,7 +140,7 @@ class KernelBody:
             further = builder.call(operator.add, at, self.strides[axis], type=types.int64, name=at.name)
         outs = tuple(dataclasses.replace(arg) for arg in args)
         body = ir.Region(args, tuple(ops), (further, *found))
-        test_region = self.inside(args, at, own.stop)
+        test_region = self.inside(args, at, own)
         builder.emit(ir.While(inits=(first, *inits), test=test_region, body=body, outs=outs))
         if is_split:
             others = [ir.substituted_operand(a.counter, self.known) for a in self.axes[:-1]]
@@ -146,9 +148,13 @@ class KernelBody:
                 builder.store(parts, (self.places[axis], *others), total)
         return outs[1 : 1 + len(self.sums)]
 
-    def inside(self, args: Sequence[ir.Var], at: ir.Var, stop: ir.Operand) -> ir.Region:
-        """Whether a place is before the end; that it is not negative is for the compiler to know."""
-        builder = self.builder
+    def inside(self, args: Sequence[ir.Var], at: ir.Var, axis: Axis) -> ir.Region:
+        """Whether a place is before the end; that it is not negative, where none is, is for the compiler to know."""
+        builder, stop = self.builder, axis.stop
+        if not axis.is_natural:
+            with builder.region() as tests:
+                high = builder.call(operator.lt, at, stop, type=types.boolean, name="is_inside")
+            return ir.Cloner().region(ir.Region(tuple(args), tuple(tests), (high,)))
         with builder.region() as tests:
             some = builder.call(operator.le, ir.integer(0), at, type=types.boolean, name="is_some")
             with builder.region() as rest:

@@ -466,11 +466,18 @@ class _Outline:
             loop = dataclasses.replace(loop, start=start, stop=stop, step=step)
         elif (bounds := self.backwards(loop)) is not None:
             first, last = (builder.integer(end) for end in bounds)
-            return Axis(loop, first, last, builder.integer(bounds[1].plus(bounds[0], -1)))
+            trips = builder.integer(bounds[1].plus(bounds[0], -1))
+            return Axis(loop, first, last, trips, is_natural=bounds[0].is_natural)
         trips = count_trips(builder, loop)
         if loop.step != ir.integer(1):
             return Axis(loop, ir.integer(0), trips, trips, True)
-        return Axis(loop, loop.start, loop.stop, loop.stop if loop.start == ir.integer(0) else trips)
+        trips = loop.stop if loop.start == ir.integer(0) else trips
+        return Axis(loop, loop.start, loop.stop, trips, is_natural=self.is_natural(loop.start))
+
+    def is_natural(self, operand: ir.Operand) -> bool:
+        """Whether a number is known not to be below zero."""
+        value = self.function.analysis(Iterations).value(operand)
+        return value is not None and value.is_natural
 
     def backwards(self, loop: ir.For) -> tuple[Affine, Affine] | None:
         """The bounds of a loop that counts down by one, as the host knows them: its trips may as well ascend."""
@@ -508,6 +515,7 @@ class _Outline:
             loops.insert(0, ir.For(start=axis.start, stop=axis.stop, body=body, origin=store.origin))
             ops = [loops[0]]
         nest = Nest(tuple(loops), ((),) * (len(loops) - 1), frozenset(), (), ())
+        # these count up from numbers that are no negative ones
         found = [Axis(loops[k], loops[k].start, loops[k].stop, loops[k].stop) for k in nest.axes]
         shape = builder.call(callees.COVER, *(axis.trips for axis in found), type=_SHAPE, name="blocks")
         made = KernelBody(nest, found, [], {}, [], False, self.aliases)
