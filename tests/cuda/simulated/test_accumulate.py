@@ -10,7 +10,7 @@ from tests.cuda.wide import columns, ones, scaled, total, turned
 
 
 def test_functions():
-    x, a = ones(500), np.ones(1, np.float32)
+    x, a = ones(100), np.ones(1, np.float32)
     exact, found = np.float32(np.sum(x.astype(np.float64))), {}
     for options in ({}, {"accumulate": "float64"}):
         gradient = adjit.value_and_grad(total, wrt=("x", "a"), target="cuda", **options)
@@ -42,7 +42,7 @@ def launched(kernel, x, c, **options):
     return on_host(bars[0]), on_host(bars[1])[0]
 
 
-@pytest.mark.parametrize("kernel, size", [(turned, 24 * 8), (scaled, 60 * 8)])
+@pytest.mark.parametrize("kernel, size", [(turned, 3 * 8), (scaled, 12 * 8)])
 def test_kernels(kernel, size):
     x = ones(size)
     x_bar, found = launched(kernel, x, np.float32(1.5), accumulate="float64")
