@@ -140,8 +140,10 @@ def share(a, y, y_bar):
 
 
 def count_of(a, y):
-    # of whole numbers: a sum of ones in single precision stops at 2**24
-    return a.dtype.type(np.sum(np.where(a == y, 1, 0)))
+    if a.dtype == np.float32:
+        # a sum of ones in single precision stops at 2**24
+        return np.float32(np.sum(np.where(a == y, 1, 0)))
+    return np.sum(np.where(a == y, 1.0, 0.0))
 
 
 adjoint(*EXTREMA)(lambda a, *, y, y_bar: np.where(a == y, share(a, y, y_bar), a.dtype.type(0)))
