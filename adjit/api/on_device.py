@@ -230,7 +230,11 @@ class PullbackOnDevice:
     _arguments: tuple[Any, ...]
     _layouts: Layouts = ()
 
-    def __call__(self, *seeds: Any) -> tuple[Any, ...]:
+    def __call__(self, *seeds: Any, several: bool = False) -> tuple[Any, ...]:
+        if several:
+            raise Unsupported(
+                "several seeds at once on a GPU", instead="Call the pullback for each, or use adjit.jacrev."
+            )
         if len(seeds) != 1:
             raise WrongCall(
                 f"the pullback of {shown(self._spec)} takes one seed, not {len(seeds)}",
