@@ -29,6 +29,7 @@ from adjit.transform.rewrite.notes import Record
 WIDTH = 100
 INDENT = "  "
 LONGEST = 44  # of the text of a loop
+RESOURCES = ("kernel", "registers", "local", "shared", "threads at a time")
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Explanation(Tables):
     title: str
     arguments: tuple[tuple[str, str], ...]
     launches: tuple[tuple[str, str, str, str], ...] = ()
+    resources: tuple[tuple[str, str, str, str, str], ...] = ()
 
     @property
     def total(self) -> int | None:
@@ -101,6 +103,7 @@ def _lines(e: Explanation) -> Iterator[str]:
     )
     yield from _section("Loops", ("line", "loop", "what becomes of it"), list(map(_line_row, e.loops)))
     yield from _section("Launches", ("kernel", "line", "threads", "additions"), e.launches)
+    yield from _section("What kernels take", RESOURCES, e.resources)
     yield from _section("Array statements", ("line", "statement", "what becomes of it"), map(_line_row, e.statements))
 
 

@@ -15,7 +15,8 @@ processes, unless this is False; with True a warning says what cannot be), `boun
 raises IndexError at the user's line, in compiled code, too;
 and what is emitted stays close to the user's statements), `debug` ("nan": the first number that is nan, be it a value
 or an adjoint, raises FloatingPointError at the user's line) `deterministic` (on a GPU: sums that several
-threads share have the same bits in each run) and `memory_limit` ("200 MB", or bytes): loops that would
+threads share have the same bits in each run), `accumulate` ("float64", on a GPU: sums in single precision are added up
+in double precision) and `memory_limit` ("200 MB", or bytes): loops that would
 keep values of all their trips run them again instead, from as many snapshots of what a trip starts from as fit, by
 Griewank and Walther's schedule. With `fastmath` and `vectormath` False the value is that of the compiled primal bit
 for bit.

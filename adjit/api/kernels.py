@@ -24,7 +24,7 @@ from numba import config, types
 from adjit.api.arguments import check_value, specialised, type_of
 from adjit.api.dispatch import stub_of
 from adjit.api.notation import to_text, to_types
-from adjit.api.on_device import NEEDS_DEVICE
+from adjit.api.on_device import NEEDS_DEVICE, explained
 from adjit.api.options import Options, make_options
 from adjit.api.races import check_launch, is_asked_for, looking_at_kernels
 from adjit.api.trees import leaves
@@ -137,9 +137,18 @@ class DerivedKernel:
         return module_text(emitted, is_tuned=True, needs=NEEDS_DEVICE) if self.is_on_device else emitted.text
 
     def explain(
-        self, *arguments: Any, block: Any, axes: int | None = None, wrt: Sequence[str] | None = None
+        self,
+        *arguments: Any,
+        block: Any,
+        axes: int | None = None,
+        wrt: Sequence[str] | None = None,
+        cc: tuple[int, int] | None = None,
     ) -> Explanation:
-        """What was decided for these arguments, and why; the parameters are those of `source`."""
+        """What was decided for these arguments, and why; the parameters are those of `source`.
+
+        With it comes what kernels take that a launch has compiled. cc: a compute capability, as (9, 0), for which they
+        are compiled, which needs no GPU but ptxas, of the package nvidia-cuda-nvcc; Unsupported without it.
+        """
         from adjit.api.explain import explanation
         from adjit.transform import kernel_pipeline
 
@@ -149,7 +158,10 @@ class DerivedKernel:
             found = explanation(made, records, [leaf.type for leaf in made.body.args], None)
             if not self.is_on_device:
                 return found
-            return dataclasses.replace(found, launches=tuple(kernel_pipeline.kernel_launches(asked, *given)))
+            told = kernel_pipeline.kernel_launches(asked, *given, fastmath=self.options.fastmath is True)
+        made_before = self._made.get(asked)
+        host = made_before.host(*given) if isinstance(made_before, _OnDevice) else None
+        return explained(found, told, host, cc)
 
     def _types(
         self, arguments: Sequence[Any], block: Any, axes: int | None, wrt: Sequence[str] | None
@@ -385,6 +397,12 @@ class _OnDevice(_Made):
                 host = self.hosts.get(key) or self.hosts.setdefault(key, self.loaded(key))
         with looking_at_kernels(), np.errstate(all="ignore"):
             host(*given)
+
+    def host(self, arguments: Sequence[types.Type], shadows: Sequence[types.Type]) -> Any:
+        """The function that launches what was made for arguments and shadows of these types; None if there is none."""
+        first, last = tuple(arguments), tuple(shadows)
+        keys = (key for key in self.hosts if key[: len(first)] == first and key[len(key) - len(last) :] == last)
+        return next((self.hosts[key] for key in keys), None)
 
     def loaded(self, key: tuple[types.Type, ...]) -> Any:
         from adjit.runtime.cuda import launch

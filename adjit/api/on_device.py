@@ -27,7 +27,7 @@ from adjit.api.structures import Layouts, laid_out, like, result_of
 from adjit.api.trees import Template, conform, leaves, map_leaves, template, zero
 from adjit.errors import Stretched, Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import Picklable, compiler_lock, sparing
-from adjit.runtime.library.gpus import is_on_device
+from adjit.runtime.library.gpus import SIMULATED, is_on_device
 from adjit.runtime.library.xoroshiro import States, is_states
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, shown
@@ -36,6 +36,7 @@ from adjit.transform.source.structures import Layout, NotTaken, is_structure, ta
 if TYPE_CHECKING:
     from adjit.api.explain import Explanation
     from adjit.transform.emit.emit import Emitted
+    from adjit.transform.pipeline import Told
 
 
 NEEDS_DEVICE = "# For a GPU, or NUMBA_ENABLE_CUDASIM=1. It needs adjit, whose device functions and arrays it names."
@@ -117,13 +118,24 @@ class OnDevice(Specialising, Picklable):
 
         return module_text(self.emitted(*arguments), is_tuned=True, needs=NEEDS_DEVICE)
 
-    def explain(self, *arguments: Any) -> Explanation:
-        """What was decided for these arguments, and why, with a table of the launches."""
-        from adjit.transform import pipeline
+    def explain(self, *arguments: Any, cc: tuple[int, int] | None = None) -> Explanation:
+        """What was decided for these arguments, and why, with tables of the launches and of what kernels take.
+
+        The latter is that of kernels that a call has compiled. cc: a compute capability, as (9, 0): they are compiled
+        for it, which needs no GPU but ptxas, of the package nvidia-cuda-nvcc; Unsupported without it.
+        """
+
+        def launched(asked: OnDevice, taken: Sequence[Any]) -> Explanation:
+            from adjit.transform import pipeline
+
+            given = asked._types_of(taken)
+            with compiler_lock, sparing():
+                told = pipeline.launches(asked.derivative, asked._specialised(given), asked.options.fastmath is True)
+            return explained(found, told, asked.overloads.get(given), cc)
 
         found = super().explain(*arguments)
-        given = self._specialised(self._types_of(arguments))
-        return dataclasses.replace(found, launches=tuple(pipeline.launches(self.derivative, given)))
+        made: Explanation = self._asked(arguments, launched)
+        return made
 
     def _emitted(self, derivative: Derivative, given: tuple[types.Type, ...]) -> Emitted:
         from adjit.transform import pipeline
@@ -163,6 +175,26 @@ class OnDevice(Specialising, Picklable):
 TARGETS["cuda"] = OnDevice
 
 
+def explained(found: Explanation, told: Told, host: Any, cc: tuple[int, int] | None) -> Explanation:
+    """An explanation with the launches, and with what kernels take: those of `host`, where there is that function, or
+    the text for a compute capability."""
+    found = dataclasses.replace(found, launches=told.table)
+    if cc is None and (host is None or SIMULATED):
+        return found
+    from adjit.runtime.cuda import resources
+
+    if cc is None:
+        names = host.__globals__
+        taken = {name: resources.taken_of(names[name]) for name in told.threads}
+        own = resources.of_device()
+    else:
+        own = resources.checked(cc)
+        with compiler_lock:
+            taken = resources.taken_by(told.emitted.text, told.emitted.globals, own)
+    rows = tuple(resources.row(name, taken[name], threads, own) for name, threads in told.threads.items())
+    return dataclasses.replace(found, resources=rows)
+
+
 # ------------------------------------------------------------------------------------------------------ jvp and vjp
 
 
@@ -198,7 +230,11 @@ class PullbackOnDevice:
     _arguments: tuple[Any, ...]
     _layouts: Layouts = ()
 
-    def __call__(self, *seeds: Any) -> tuple[Any, ...]:
+    def __call__(self, *seeds: Any, several: bool = False) -> tuple[Any, ...]:
+        if several:
+            raise Unsupported(
+                "several seeds at once on a GPU", instead="Call the pullback for each, or use adjit.jacrev."
+            )
         if len(seeds) != 1:
             raise WrongCall(
                 f"the pullback of {shown(self._spec)} takes one seed, not {len(seeds)}",

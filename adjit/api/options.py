@@ -22,7 +22,7 @@ from adjit.transform.strategy import CHEAPEST, GUARDED, IN_THREAD, ON_GPU, READA
 
 _SWITCHES = ("parallel", "vectormath", "cache", "boundscheck", "deterministic")
 _FASTMATH = frozenset(("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"))  # LLVM's flags
-_NAMES = ("target", "fastmath", "memory_limit", *_SWITCHES, "debug")
+_NAMES = ("target", "fastmath", "memory_limit", *_SWITCHES, "debug", "accumulate")
 
 
 _USUAL = {"python": READABLE, "cuda": ON_GPU, "cuda-device": IN_THREAD}
@@ -39,6 +39,7 @@ class Options:
     strategy:     which mechanisms the transformation uses
     boundscheck:  each index is checked, and one that is out of bounds raises IndexError at the user's line
     deterministic: on a GPU, sums that several threads share have an order that does not vary
+    accumulate:   "float64": on a GPU, sums in single precision are added up in double precision
     debug:        "nan": a number that is nan raises FloatingPointError at the user's line
     """
 
@@ -52,6 +53,7 @@ class Options:
     boundscheck: bool = False
     debug: str | None = None
     deterministic: bool = False
+    accumulate: str | None = None
 
     def for_numba(self) -> dict[str, Any]:
         return {
@@ -129,11 +131,21 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
             why="There, sums have an order that does not vary in any case.",
             instead="Leave it out.",
         )
+    if made.get("accumulate") not in (None, "float64"):
+        raise WrongCall(f"accumulate={made['accumulate']!r}", instead='Write accumulate="float64", or leave it out.')
+    if made.get("accumulate") and target != "cuda":
+        raise WrongCall(
+            f'accumulate="float64" with target="{target}"',
+            why="It is for sums that the threads of a GPU share.",
+            instead="Leave it out, and start the sum from np.float64(0.0).",
+        )
     # what one steps through is what one reads
     usual = GUARDED if is_checked else _USUAL.get(made.get("target", "cpu"), CHEAPEST)
     made.setdefault("strategy", usual)
     if made.get("deterministic"):
         made["strategy"] = dataclasses.replace(made["strategy"], deterministic=True)
+    if made.get("accumulate"):
+        made["strategy"] = dataclasses.replace(made["strategy"], wide=True)
     return Options(**made)
 
 

@@ -101,7 +101,8 @@ def _for_devices(options: Options, name: str, tensors: Sequence[torch.Tensor]) -
         raise WrongDevice(f"the tensors given to {name} are on {found}", instead="Move all of them to one CPU or GPU.")
     if "cuda" not in kinds or options.target == "cuda":
         return options
-    return make_options({"target": "cuda", "fastmath": options.fastmath, "deterministic": options.deterministic})
+    kept = {name: getattr(options, name) for name in ("fastmath", "deterministic", "accumulate")}
+    return make_options({"target": "cuda", **kept})
 
 
 def _applied(call: Call, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:

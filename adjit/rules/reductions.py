@@ -129,17 +129,24 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0):
 EXTREMA = (np.max, np.amax, np.nanmax, np.min, np.amin, np.nanmin)
 
 
-# equal shares among the tied elements
+# equal shares among the tied elements, in their precision
 @tangent(*EXTREMA)
 def extremum(a, a_dot, *, y):
-    return np.divide(np.sum(np.where(a == y, a_dot, 0.0)), np.sum(np.where(a == y, 1.0, 0.0)))
+    return np.divide(np.sum(np.where(a == y, a_dot, a.dtype.type(0))), count_of(a, y))
 
 
 def share(a, y, y_bar):
-    return np.divide(y_bar, np.sum(np.where(a == y, 1.0, 0.0)))
+    return np.divide(y_bar, count_of(a, y))
 
 
-adjoint(*EXTREMA)(lambda a, *, y, y_bar: np.where(a == y, share(a, y, y_bar), 0.0))
+def count_of(a, y):
+    if a.dtype == np.float32:
+        # a sum of ones in single precision stops at 2**24
+        return np.float32(np.sum(np.where(a == y, 1, 0)))
+    return np.sum(np.where(a == y, 1.0, 0.0))
+
+
+adjoint(*EXTREMA)(lambda a, *, y, y_bar: np.where(a == y, share(a, y, y_bar), a.dtype.type(0)))
 
 
 # ---------------------------------------------------------------------------------------------------- sums and products

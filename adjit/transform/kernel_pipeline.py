@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from numba import types
 from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import shape
-from adjit.transform.cuda import Plan, emit_plan, launch_table, planned
+from adjit.transform.cuda import Plan, Told, emit_plan, planned, told
 from adjit.transform.elaborate import KernelLaunch, elaborate
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.kernels import (
@@ -62,10 +63,10 @@ def explained_kernel(
 
 
 def kernel_launches(
-    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]
-) -> list[tuple[str, str, str, str]]:
+    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type], fastmath: bool = False
+) -> Told:
     """What is launched on a GPU, as `launches` has it."""
-    return launch_table(build_kernel(asked, arg_types, given).analysis(_planner(asked)))
+    return told(build_kernel(asked, arg_types, given).analysis(_planner(asked)), fastmath)
 
 
 def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
@@ -93,15 +94,13 @@ def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequ
 
 
 def _planner(asked: Asked) -> Callable[[ir.Function], Plan]:
-    return _planned_in_order if asked.strategy.deterministic else _planned
+    return _planner_of(asked.strategy.deterministic, asked.strategy.wide)
 
 
-def _planned(function: ir.Function) -> Plan:
-    return planned(function, of_kernel=True)
-
-
-def _planned_in_order(function: ir.Function) -> Plan:
-    return planned(function, of_kernel=True, deterministic=True)
+@functools.cache
+def _planner_of(deterministic: bool, wide: bool) -> Callable[[ir.Function], Plan]:
+    """One for each choice, so that what a function is planned as is known by it."""
+    return functools.partial(planned, of_kernel=True, deterministic=deterministic, wide=wide)
 
 
 def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:

@@ -33,6 +33,7 @@ from adjit.transform.sweeps import transposed_tangent
 
 if TYPE_CHECKING:
     from adjit.transform.cuda import Plan
+    from adjit.transform.cuda import Told as Told  # for those who ask
 
 
 def source(
@@ -71,18 +72,19 @@ def explained(
     return made, records
 
 
-def launches(derivative: Derivative, arg_types: Sequence[types.Type]) -> list[tuple[str, str, str, str]]:
+def launches(derivative: Derivative, arg_types: Sequence[types.Type], fastmath: bool = False) -> Told:
     """What a derivative for a GPU launches, in order: the kernel, its line, its threads, how it adds up."""
-    from adjit.transform.cuda import launch_table
+    from adjit.transform.cuda import told
 
-    return launch_table(_plan_of(derivative, arg_types))
+    return told(_plan_of(derivative, arg_types), fastmath)
 
 
 def _plan_of(derivative: Derivative, arg_types: Sequence[types.Type]) -> Plan:
     from adjit.transform.cuda import as_numbers, numbers, planned
 
     def plan(made: ir.Function) -> Plan:
-        return planned(made, numbers(made, arg_types), deterministic=derivative.strategy.deterministic)
+        asked = derivative.strategy
+        return planned(made, numbers(made, arg_types), deterministic=asked.deterministic, wide=asked.wide)
 
     given = tuple(map(as_numbers, arg_types))
     made = released(build(derivative, given), for_gpu=True)

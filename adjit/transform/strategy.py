@@ -30,6 +30,7 @@ class Strategy:
     without: mechanisms that are left out, of MECHANISMS
     machine: what it runs on: the CPU, a GPU, or one of a GPU's threads, as a function that a kernel calls
     deterministic: on a GPU, whether sums that several threads share have an order that does not vary
+    wide:    on a GPU, whether sums in single precision are added up in double precision
     alike:   whether loops of a block's threads make as many trips in each of them, of which some do nothing
     tuned:   whether what only makes it faster is done to the adjoint: `sweeps/gather` and all of `machine`
     """
@@ -39,6 +40,7 @@ class Strategy:
     without: Set[str] = frozenset()
     machine: Literal["cpu", "cuda", "thread"] = "cpu"
     deterministic: bool = False
+    wide: bool = False
     alike: bool = False
     tuned: bool = True
 

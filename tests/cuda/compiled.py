@@ -3,40 +3,33 @@
 report(adjit.grad(misfit, target="cuda"), "float64[:], ...")      by kernel, its `Code`
 """
 
-import contextlib
-import importlib
-import os
 import re
-import subprocess
 from dataclasses import dataclass
-from pathlib import Path
-from types import SimpleNamespace
-from unittest import mock
 
-import numba
 import numpy as np
 import pytest
 
 from adjit.api.dispatch import derive
 from adjit.api.notation import to_text, to_types
 from adjit.api.options import make_options
-from adjit.runtime.library.gpus import BACKEND, MODULE, PACKAGES, is_installed
+from adjit.runtime.library.gpus import BACKEND, PACKAGES, is_installed
 from adjit.transform import ir, pipeline
 from adjit.transform.source.derivative import Derivative
 
 needs_compiler = pytest.mark.skipif(
     BACKEND not in PACKAGES or not is_installed(BACKEND), reason="needs what compiles kernels"
 )
-PTXAS = next(iter(Path(numba.__file__).parents[1].glob("nvidia/*/bin/ptxas")), None)
 
 
 @dataclass
 class Code:
-    """What is in a kernel's code. `spills`, in bytes, and `registers` are ptxas's, None where that is not installed."""
+    """What is in a kernel's code. `spills`, `registers` and `stack`, in bytes, are ptxas's, None where that is not
+    installed."""
 
     ptx: str
     spills: int | None
     registers: int | None
+    stack: int | None
 
     @property
     def atomics(self):
@@ -87,26 +80,28 @@ def report(derived, types, cc=(9, 0)):
 
 def code_of(emitted, cc=(9, 0)):
     """The code of each kernel of emitted text."""
-    from adjit.runtime.cuda.launch import resolved
+    from adjit.runtime.cuda.resources import ptx_by_kernel
 
+    return {name: _code(ptx, cc) for name, ptx in ptx_by_kernel(emitted.text, emitted.globals, cc).items()}
+
+
+def doubles_unasked(emitted):
+    """By kernel, the instructions in double precision of those whose text names none: no number of the user's is one.
+
+    Less three for each sine and cosine, whose range reductions have them.
+    """
+    texts = {found.group(1): part for part in emitted.text.split("\n\n\n") if (found := _DEF.search(part))}
     found = {}
+    for name, code in code_of(emitted).items():
+        own = "\n".join(line for line in texts[name].splitlines() if not line.lstrip().startswith("#"))
+        if "float64" not in own and not _LITERAL.search(own):
+            found[name] = max(0, code.doubles - 3 * len(_SINES.findall(own)))
+    return found
 
-    def jit(signature, **options):
-        def made(function):
-            bounds = {name: value for name, value in options.items() if name == "launch_bounds"}
-            found[function.__name__] = function, signature, bounds
-            return function
 
-        return made
-
-    scope = {name: resolved(value) for name, value in emitted.globals.items()} | {"_jit": jit}
-    exec(compile(emitted.text.replace("@cuda.jit(", "@_jit("), "<kernels>", "exec"), scope)
-    codes = {}
-    with _told(cc):
-        for name, (function, signature, bounds) in found.items():
-            ptx = ptx_of(function, signature.removeprefix("void(").removesuffix(")"), cc, **bounds)
-            codes[name] = Code(ptx, *_assembled(ptx, cc))
-    return codes
+_DEF = re.compile(r"^def (\w+)\(", re.M)
+_LITERAL = re.compile(r"(?<!np\.float32\()(?<![\w.])\d+\.\d+")
+_SINES = re.compile(r"math\.(?:sin|cos|tan)\(")
 
 
 def compiled(text, names, types, cc=(9, 0)):
@@ -115,48 +110,20 @@ def compiled(text, names, types, cc=(9, 0)):
 
     scope = {"cuda": cuda, **names}
     exec(compile(text, "<kernel>", "exec"), scope)
-    with _told(cc):
-        return ptx_of(scope["kernel"], types, cc)
+    return code_of_kernel(scope["kernel"], types, cc).ptx
 
 
 def code_of_kernel(kernel, types, cc=(9, 0)):
     """The code of a user's kernel for arguments of these types."""
-    with _told(cc):
-        ptx = ptx_of(kernel, types, cc)
-    return Code(ptx, *_assembled(ptx, cc))
+    from adjit.runtime.cuda.resources import ptx_of
+
+    return _code(ptx_of(kernel, types, cc), cc)
 
 
-def ptx_of(function, types, cc, **options):
-    """The PTX of a kernel for arguments of these types."""
-    from adjit.runtime.cuda.backend import cuda
+def _code(ptx, cc):
+    from adjit.runtime.cuda.resources import assembled, ptxas
 
-    names = vars(importlib.import_module(f"{MODULE}.{'cuda.types' if MODULE == 'numba' else 'types'}"))
-    given = tuple(eval(f"[{types}]", {}, names)) if types else ()
-    return cuda.compile_ptx(function, given, cc=cc, **options)[0]
-
-
-@contextlib.contextmanager
-def _told(cc):
-    """A device function asks the driver for the compute capability that the kernel is compiled for."""
-    if MODULE == "numba":
-        from numba.cuda import dispatcher
-
-        device = SimpleNamespace(compute_capability=cc)
-        asked = mock.patch.object(dispatcher, "get_current_device", return_value=device)
-    else:
-        from numba_cuda_mlir import tools
-
-        asked = mock.patch.object(tools, "_cached_cc", cc)
-    with asked:
-        yield
-
-
-def _assembled(ptx, cc):
-    if PTXAS is None:
-        return None, None
-    command = [PTXAS, f"-arch=sm_{cc[0]}{cc[1]}", "-v", "-o", os.devnull, "-"]
-    run = subprocess.run(command, input=ptx, capture_output=True, text=True, check=True)
-    spills, registers = (
-        sum(map(int, re.findall(pattern, run.stderr))) for pattern in (r"(\d+) bytes spill", r"(\d+) registers")
-    )
-    return spills, registers
+    if ptxas() is None:
+        return Code(ptx, None, None, None)
+    taken = assembled(ptx, cc)
+    return Code(ptx, taken.spilled, taken.registers, taken.local)

@@ -50,7 +50,6 @@ def test_compiling_a_kernel_leaves_the_types_of_the_cpu_alone():
     text = """
 import warnings, adjit, numpy as np
 from tests.cuda.compiled import code_of_kernel
-from tests.cuda.compiled import code_of_kernel, needs_compiler
 from tests.cuda.in_kernels import newton
 from tests.cuda.test_in_kernels import with_dot
 code_of_kernel(newton, "float64[::1], float64[::1]")

@@ -60,3 +60,22 @@ def test_refused_at_its_line(function, types, what, line, way_out):
     assert fault.value.place is not None
     assert line in fault.value.place.text
     assert way_out in str(fault.value)
+
+
+X = np.linspace(0.1, 0.9, 5)
+FOR_THE_CPU = {
+    "several tangents": lambda: adjit.jvp(np.sin, (X,), (np.ones((3, 5)),), several=True, target="cuda"),
+    "jet": lambda: adjit.jet(np.sin, 2, target="cuda")(X, X),
+    "rounding errors": lambda: adjit.rounding_error(np.sum, target="cuda")(X),
+    "intermediates": lambda: adjit.grad(np.sum, intermediates="z", target="cuda")(X),
+    "a sparse Jacobian": lambda: adjit.jacobian(np.sin, sparse=True, target="cuda")(X),
+    "check_grads": lambda: adjit.check_grads(np.sum, (X,), target="cuda"),
+    "precompile": lambda: adjit.precompile(adjit.grad(np.sum, target="cuda"), "float64[:]"),
+}
+
+
+@pytest.mark.parametrize("what", FOR_THE_CPU)
+def test_what_there_is_for_the_cpu_alone(what):
+    with pytest.raises(adjit.Unsupported, match=what) as fault:
+        FOR_THE_CPU[what]()
+    assert fault.value.instead

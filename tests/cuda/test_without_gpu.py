@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import adjit
-from tests.cuda.simulated.functions import misfit
+from tests.cuda.compiled import adjoint
+from tests.cuda.simulated.functions import FUNCTIONS, misfit
 
 
 def run(text):
@@ -67,6 +68,16 @@ def test_source_needs_no_gpu():
     assert "from adjit.cuda import" in text
     compile(text, "<source>", "exec")
     assert np.sum([line.startswith("@cuda.jit(") for line in text.splitlines()]) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["outer_product", "pairs", "softmax_rows", "loss_of_rows", "broadcast", "nearest", "largest_of_rows"]
+)
+def test_what_rows_add_to_one_element_is_no_atomic_addition(name):
+    # neither where the values that are added are stored in the same trip, nor through views with an axis of one element
+    function, shapes = FUNCTIONS[name]
+    derived, types = adjoint(function, shapes, "float64")
+    assert "cuda.atomic" not in derived.emitted(types).text
 
 
 def test_fastmath_is_handed_on():

@@ -21,7 +21,7 @@ from adjit.api.functions import active_positions, bind, push, value_of
 from adjit.api.options import Options, make_options
 from adjit.api.structures import Layouts, laid_out
 from adjit.api.trees import Leaf, Template, conform, leaves, map_leaves, nested, snapshot, template, zero
-from adjit.errors import WrongCall, WrongWrt
+from adjit.errors import Unsupported, WrongCall, WrongWrt
 from adjit.transform.source.derivative import (
     Derivative,
     Wrt,
@@ -60,6 +60,12 @@ def check_grads(
     spec, chosen = specification(function), make_options(options, ("wrt", "order", "rtol", "seed"))
     if not isinstance(order, int) or isinstance(order, bool) or order < 1:
         raise WrongCall(f"order={order!r}", instead="Give the number of derivatives to check: 1, 2, ...")
+    if chosen.target in ("cuda", "cuda-device"):
+        raise Unsupported(
+            "check_grads on a GPU",
+            why="Directions and differences are made of NumPy's arrays.",
+            instead='Check with target="python", and arrays of NumPy.',
+        )
     bound = bind(spec, args)
     layouts: Layouts = ()
     laid = laid_out(spec, list(parameters(spec).parameters), bound)

@@ -213,7 +213,7 @@ class Accesses:
                 of_view = dict(zip(definition.axes, entries, strict=True))
                 entries = [of_view[axis] for axis in range(len(entries))]
             elif isinstance(definition, ir.Reshape):
-                entries = [_unknown(unknowns) for _ in range(ndim(definition.base))]
+                entries = self._through_reshape(definition, entries, unknowns)
             else:
                 break
             array = definition.base
@@ -263,6 +263,27 @@ class Accesses:
                 place = self._spanned(chain, view.base, axis, selector, next(rest), constraints)
             found.append(_unknown(unknowns) if place is None else place)
         return found
+
+    def _through_reshape(self, view: ir.Reshape, entries: Sequence[Affine], unknowns: list[Unknown]) -> list[Affine]:
+        """Indices into a view that has axes of one element more or fewer as indices into its base; others are unknown.
+
+        y = x.reshape((x.size, 1))        y[i, 0] is x[i]
+        """
+        own, of_base = self._long_axes(view.out), self._long_axes(view.base)
+        extents = [
+            [self.iterations.extent(array, axis) for axis in axes]
+            for array, axes in ((view.out, own), (view.base, of_base))
+        ]
+        # one axis is as long as the other, as both have as many elements
+        is_same = len(own) == len(of_base) == 1 or (extents[0] == extents[1] and None not in extents[0])
+        if not is_same:
+            return [_unknown(unknowns) for _ in range(ndim(view.base))]
+        places = dict(zip(of_base, (entries[axis] for axis in own), strict=True))
+        return [places.get(axis, Affine()) for axis in range(ndim(view.base))]
+
+    def _long_axes(self, array: ir.Operand) -> list[int]:
+        """The axes that are not known to have one element."""
+        return [axis for axis in range(ndim(array)) if self.iterations.extent(array, axis) != ONE]
 
     def _spanned(
         self, chain: Chain, base: ir.Operand, axis: int, span: ir.Span, entry: Affine, constraints: list[Constraint]

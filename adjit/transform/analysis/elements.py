@@ -144,6 +144,22 @@ class IndexModel:
         """Whether the integer is not below zero wherever the operation is run."""
         return self._accesses.holds(self.iterations.places[op].chain, value, ">=")
 
+    def may_change(self, read: ir.Op, store: ir.Store, around: ir.Op) -> bool:
+        """Whether `store` may change an element after `read` has read it, in one trip of the loops around `around`."""
+        write = self._accesses.write(store)
+        return any(self._changes(access, write, around) for access in self._accesses.read(read))
+
+    def _changes(self, read: Access, write: Access, around: ir.Op) -> bool:
+        text = self._text
+        later = text.before(read.op, "r", write.op, "w")
+        if later is None or not self._aliases.may_share(read.root, write.root):
+            return False
+        if read.root is not write.root:
+            return not (read.is_root and write.is_root)
+        conditions = [later, text.equal(self.iterations.places[around].loops, "r", "w")]
+        dimensions, known = self._known(r=read, w=write)
+        return self._is_possible(dimensions, [*conditions, *text.same_element(read, "r", write, "w"), *known])
+
     def may_meet(self, one: ir.Op, other: ir.Op, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None = None) -> bool:
         """Whether both may touch one element, which one of them changes, in one trip of the loops around `around`.
 

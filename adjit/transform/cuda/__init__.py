@@ -9,6 +9,16 @@ from adjit.transform.cuda.device_function import in_a_thread
 from adjit.transform.cuda.emit import emit_in_thread, emit_plan
 from adjit.transform.cuda.outline import planned
 from adjit.transform.cuda.plan import Plan, as_numbers, numbers
-from adjit.transform.cuda.telling import launch_table
+from adjit.transform.cuda.telling import Told, told
 
-__all__ = ["Plan", "as_numbers", "emit_in_thread", "emit_plan", "in_a_thread", "launch_table", "numbers", "planned"]
+__all__ = [
+    "Plan",
+    "Told",
+    "as_numbers",
+    "emit_in_thread",
+    "emit_plan",
+    "in_a_thread",
+    "numbers",
+    "planned",
+    "told",
+]

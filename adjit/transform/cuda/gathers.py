@@ -14,10 +14,15 @@ short loops included.
                                                         x[e] += total
 
 Which trip it is follows from the element, as far as its index tells; over the other loops the element adds up. What
-a trip adds is made again, of what the nest does not change; what costs more than a load is kept, in an array of all
-trips. Where that cannot be, additions stay where they are.
+a trip adds is made again, of what the nest does not change afterwards; what costs more than a load is kept, in an array
+of all trips. Where that cannot be, additions stay where they are.
 
     for i: for j: for k: a[i, k] += b[k, j] * c[i, j]          for i: for k: for j: total += b[k, j] * c[i, j]
+
+An element that tells inner loops alone, and is added to in all trips of the nest, is added to by a nest of its own, so
+that the trips are threads there, each with its sum (`additions.py`).
+
+    for i: s = ...; for j: w[j] += a[i, j] * s                 for i: for j: w[j] += a[i, j] * s_kept[i]
 """
 
 from __future__ import annotations
@@ -34,7 +39,9 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Chain
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
+from adjit.transform.analysis.effects import Effects
 from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Serial, Sharings
 from adjit.transform.ir.types import array_type, array_type_of, is_scalar, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
@@ -44,6 +51,7 @@ from adjit.transform.rewrite.simplify import simplify
 MOST_CYCLES = 2  # of a value of a trip that is made again for each element, and not kept
 MOST_CYCLES_OF_TESTS = 8  # of integers and conditions
 MOST_AXES = 3
+MOST_TRIPS = 16  # of a loop whose elements a thread has sums for
 
 
 def gather_additions(function: ir.Function) -> ir.Function:
@@ -57,7 +65,7 @@ def _once(function: ir.Function) -> ir.Function | None:
     """The function with the gathers of one nest; None if there are none."""
     sharings, search = Sharings(function), _Search(function)
     for region in _host(function.body, sharings):
-        for op in region.ops:
+        for place, op in enumerate(region.ops):
             if not isinstance(op, ir.For) or op.level is not None or not any(map(_is_addition, op.body.inside)):
                 continue
             found = [sharings.of(loop) for loop in search.loops(op)]
@@ -66,8 +74,26 @@ def _once(function: ir.Function) -> ir.Function | None:
             names = [v for shared in found if not isinstance(shared, Serial) for v in (*shared.added, *shared.shared)]
             made = search.nest(op, {search.aliases.find(v) for v in names}) if names else None
             if made is not None:
-                return ir.with_body(function, ir.replaced(function.body, made))
+                instead, nests = made
+                last = _behind(op, region.ops[place + 1 :], nests, search.aliases)
+                instead[last] = [*instead.get(last, (last,)), *nests]
+                return ir.with_body(function, ir.replaced(function.body, instead))
     return None
+
+
+def _behind(nest: ir.For, later: Sequence[ir.Op], nests: Sequence[ir.Op], aliases: Aliases) -> ir.Op:
+    """What the nests over elements come after: the last of the stores of single elements that have nothing to do with
+    them, so that those go with the sums of the nest; else the nest itself."""
+    own = [Effects(op, aliases) for op in nests]
+    last: ir.Op = nest
+    for op in later:
+        effects = Effects(op, aliases)
+        is_loop = any(isinstance(inner, ir.For | ir.While | ir.Launch) for inner in ir.with_inner(op))
+        is_tied = effects.is_ordered or any(e.is_tied_to(effects) or e.may_clash(effects, True) for e in own)
+        if is_loop or is_tied or isinstance(op, ir.Comment):
+            break
+        last = op if any(isinstance(inner, ir.Store) for inner in ir.with_inner(op)) else last
+    return last
 
 
 def _host(region: ir.Region, sharings: Sharings) -> list[ir.Region]:
@@ -115,29 +141,44 @@ class _Scatter:
         return {loop for place in self.places for loop in (place.loop, place.low) if loop is not None}
 
 
+@dataclass(frozen=True, eq=False)
+class _Stores:
+    """What a nest changes, by alias class of the memory."""
+
+    nest: ir.For
+    by_memory: Mapping[ir.Operand, Sequence[ir.Op]]
+
+
 class _Search:
     def __init__(self, function: ir.Function):
         self.aliases = function.analysis(Aliases)
         self.model = function.analysis(IndexModel)
         self.made = function.body.made
 
-    def nest(self, outer: ir.For, memory: set[ir.Operand]) -> dict[ir.Op, Sequence[ir.Op]] | None:
-        """What takes the place of a nest's operations, with gathers behind it."""
+    def nest(
+        self, outer: ir.For, memory: set[ir.Operand]
+    ) -> tuple[dict[ir.Op, Sequence[ir.Op]], Sequence[ir.Op]] | None:
+        """What takes the place of a nest's operations, and the gathers, which come behind it."""
         loops = self.loops(outer)
         body = loops[-1].body
-        stored = {self.aliases.find(array) for array in outer.body.memory_written}
+        stored = self.stores(outer)
         kept: dict[ir.Var, ir.Var] = {}
         taken: list[ir.Store] = []
         groups: dict[ir.Operand, list[_Scatter]] = {}
+        beside: dict[tuple[ir.For, ...], list[_Scatter]] = {}
         for op in body.inside:
             if _is_addition(op) and self.aliases.find(op.array) in memory:  # type: ignore[attr-defined]
                 assert isinstance(op, ir.Store)
                 found = self.scatter(op, loops)
+                other = self.beside(op, loops) if found is None else None
                 if found is not None and self.can_be_made(found, loops, stored, kept):
                     groups.setdefault(op.array, []).append(found)
                     taken.append(op)
+                elif other is not None and self.can_be_made(other, loops, stored, kept):
+                    beside.setdefault(tuple(other.loops), []).append(other)
+                    taken.append(op)
         bounds = [self.model.iterations.bounds(loop) for loop in loops]
-        if not groups or any(b is None for b in bounds):
+        if not taken or any(b is None for b in bounds):
             return None
         ends = [b for b in bounds if b is not None]
         before, after = Writer(outer.origin), Writer(outer.origin)
@@ -155,7 +196,18 @@ class _Search:
                 assert end is not None
                 known[loop] = end
             _Gather(after, target, scatters, loops, known, kept, self.made).write()
-        return {**instead, outer: [*before.ops, outer, *after.ops]}
+        for inner, scatters in beside.items():
+            known = {loop: end for loop in (*inner, *loops) if (end := self.model.iterations.bounds(loop)) is not None}
+            _Gather(after, scatters[0].store.array, scatters, loops, known, kept, self.made).write_beside(inner)
+        return {**instead, outer: [*before.ops, outer]}, after.ops
+
+    def stores(self, outer: ir.For) -> _Stores:
+        """What the nest changes."""
+        found: dict[ir.Operand, list[ir.Op]] = {}
+        for op in outer.body.inside:
+            if op.memory_written is not None:
+                found.setdefault(self.aliases.find(op.memory_written), []).append(op)
+        return _Stores(outer, found)
 
     def loops(self, outer: ir.For) -> list[ir.For]:
         """The loops of the nest: all that a trip does is the next one, which goes on with its sums, and numbers that
@@ -195,6 +247,24 @@ class _Search:
         are_plain = all(self.is_range(op, loops[0]) for op, _ in chain if not isinstance(op, ir.If))
         return found if are_plain and self.is_told(found, loops) else None
 
+    def beside(self, store: ir.Store, loops: Sequence[ir.For]) -> _Scatter | None:
+        """An addition whose element tells all loops around it that are inside of a trip, and nothing else; None if it
+        does not, or those are so short that a thread has sums for all elements."""
+        around = self.model.iterations.places[store].chain
+        chain = around[next(k for k, (op, _) in enumerate(around) if op is loops[-1]) + 1 :]
+        inner = [op for op, _ in chain if isinstance(op, ir.For)]
+        own = {loop.body.args[0] for loop in inner}
+        inside = loops[0].body.defines
+        is_told = own and len(inner) == len(chain) and own == {i for i in store.index if i in inside}
+        if not is_told or store.array in inside or len(inner) + len(loops) > MOST_AXES:
+            return None
+        for loop in inner:
+            trips = literal_trips(loop)
+            is_short = trips is not None and len(trips) <= MOST_TRIPS
+            if is_short or not self.is_range(loop, loops[0]) or self.model.iterations.bounds(loop) is None:
+                return None
+        return _Scatter(store, chain, ())
+
     def place(self, entry: Affine, outer: Mapping[Any, ir.For], inner: Mapping[Any, ir.For]) -> _Place | None:
         """Which loops an index is the counter of; None if that is not one, or a tile and a place in it."""
         own = [s for s in entry.terms if s in outer] or [s for s in entry.terms if s in inner]
@@ -230,7 +300,7 @@ class _Search:
     # --------------------------------------------------------------------------------------- what is made again
 
     def can_be_made(
-        self, scatter: _Scatter, loops: Sequence[ir.For], stored: set[ir.Operand], kept: dict[ir.Var, ir.Var]
+        self, scatter: _Scatter, loops: Sequence[ir.For], stored: _Stores, kept: dict[ir.Var, ir.Var]
     ) -> bool:
         """Whether what is added, and the conditions for it, can be made again; `kept` gets the values that are kept."""
         wanted = [scatter.store.value, *(op.condition for op, _ in scatter.chain if isinstance(op, ir.If))]
@@ -257,9 +327,7 @@ class _Search:
         kept.update({value: array for value, array in found.items() if value not in kept})
         return True
 
-    def cycles(
-        self, value: ir.Operand, outer: ir.For, given: set[ir.Var], stored: set[ir.Operand], most: int
-    ) -> int | None:
+    def cycles(self, value: ir.Operand, outer: ir.For, given: set[ir.Var], stored: _Stores, most: int) -> int | None:
         """What it costs to make a value again, with all that it is made of; None if that is more than `most`."""
         if not isinstance(value, ir.Var) or value in given or value not in outer.body.defines:
             return 0
@@ -274,10 +342,13 @@ class _Search:
             own += more
         return own
 
-    def is_made_again(self, op: ir.Op, stored: set[ir.Operand]) -> bool:
+    def is_made_again(self, op: ir.Op, stored: _Stores) -> bool:
         """Whether an operation gives the same after the nest."""
         if isinstance(op, ir.Load):
-            return self.aliases.find(op.array) not in stored and op.array not in self.made_inside(op)
+            changes = stored.by_memory.get(self.aliases.find(op.array), ())
+            if not all(isinstance(s, ir.Store) and not self.model.may_change(op, s, stored.nest) for s in changes):
+                return False
+            return op.array not in self.made_inside(op)
         if isinstance(op, ir.If):
             return all(self.is_made_again(inner, stored) for region in op.regions for inner in region.ops)
         return isinstance(op, ir.Call | ir.Extent) and _is_plain(op)
@@ -340,6 +411,28 @@ class _Gather:
             writer.store(self.array, done, total, add=True)
 
         level(())
+
+    def write_beside(self, inner: Sequence[ir.For]) -> None:
+        """A nest over the loops of the nest, whose trips all add to the elements, and in them the inner ones."""
+        writer, known = self.writer, dict[ir.Var, ir.Operand]()
+        writer.origin = self.scatters[0].store.origin
+
+        def level(left: Sequence[ir.For]) -> None:
+            if not left:
+                for scatter in self.scatters:
+                    store, made = scatter.store, dict(known)
+                    index = [ir.substituted_operand(i, made) for i in store.index]
+                    writer.store(store.array, index, self.again(store.value, made), add=True)
+                return
+            loop, *rest = left
+            start, stop = (writer.integer(end) for end in self.ends[loop])
+            counter = known[loop.body.args[0]] = dataclasses.replace(loop.body.args[0])
+            with writer.region() as ops:
+                level(rest)
+            body = ir.Region((counter,), tuple(ops), ())
+            writer.emit(ir.For(start=start, stop=stop, body=body, order_free=True, parallel=True))
+
+        level([*self.loops, *inner])
 
     def added(self, scatter: _Scatter, element: Sequence[ir.Var], total: ir.Operand) -> ir.Operand:
         """The total with what the trips add that reach an element: a loop for each around the addition."""

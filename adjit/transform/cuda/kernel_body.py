@@ -22,7 +22,8 @@ from adjit.transform.cuda import callees
 from adjit.transform.cuda.additions import Extreme
 from adjit.transform.cuda.mapping import Nest
 from adjit.transform.cuda.slots import Place
-from adjit.transform.ir.types import typed_const
+from adjit.transform.cuda.wide_sums import as_type
+from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
 
 
@@ -54,6 +55,7 @@ class Axis:
     """An axis of a grid: a loop, its trips ascending from `start` to before `stop`, and how many they are.
 
     is_counted: those are the numbers of its trips, and the counter follows from them.
+    is_natural: no trip has a counter below zero.
     """
 
     loop: ir.For
@@ -61,6 +63,7 @@ class Axis:
     stop: ir.Operand
     trips: ir.Operand
     is_counted: bool = False
+    is_natural: bool = True
 
     @property
     def counter(self) -> ir.Var:
@@ -126,7 +129,8 @@ class KernelBody:
                 self.level(depth + 1, ())
             return ()
         is_split = self.rows and depth + 1 == len(self.nesting)
-        kept = [ir.Var(f"{ir.name_of(s.array, 'item')}_sum", s.value.type) for s in self.apart] if is_split else []
+        rows = zip(self.apart, self.rows, strict=True) if is_split else ()
+        kept = [ir.Var(f"{ir.name_of(s.array, 'item')}_sum", array_type_of(row).dtype) for s, row in rows]
         inits = [*totals, *(typed_const(0, var.type) for var in kept)]
         at = ir.Var(own.counter.name, types.int64)
         args = (at, *(dataclasses.replace(s.out) for s in self.sums), *kept)
@@ -136,7 +140,7 @@ class KernelBody:
             further = builder.call(operator.add, at, self.strides[axis], type=types.int64, name=at.name)
         outs = tuple(dataclasses.replace(arg) for arg in args)
         body = ir.Region(args, tuple(ops), (further, *found))
-        test_region = self.inside(args, at, own.stop)
+        test_region = self.inside(args, at, own)
         builder.emit(ir.While(inits=(first, *inits), test=test_region, body=body, outs=outs))
         if is_split:
             others = [ir.substituted_operand(a.counter, self.known) for a in self.axes[:-1]]
@@ -144,9 +148,13 @@ class KernelBody:
                 builder.store(parts, (self.places[axis], *others), total)
         return outs[1 : 1 + len(self.sums)]
 
-    def inside(self, args: Sequence[ir.Var], at: ir.Var, stop: ir.Operand) -> ir.Region:
-        """Whether a place is before the end; that it is not negative is for the compiler to know."""
-        builder = self.builder
+    def inside(self, args: Sequence[ir.Var], at: ir.Var, axis: Axis) -> ir.Region:
+        """Whether a place is before the end; that it is not negative, where none is, is for the compiler to know."""
+        builder, stop = self.builder, axis.stop
+        if not axis.is_natural:
+            with builder.region() as tests:
+                high = builder.call(operator.lt, at, stop, type=types.boolean, name="is_inside")
+            return ir.Cloner().region(ir.Region(tuple(args), tuple(tests), (high,)))
         with builder.region() as tests:
             some = builder.call(operator.le, ir.integer(0), at, type=types.boolean, name="is_some")
             with builder.region() as rest:
@@ -171,10 +179,10 @@ class KernelBody:
         made = ir.rewritten(ir.Region((), ops, ()), lambda op: self.array(self.addition(op)))
         for before, op in zip(ops, made.ops, strict=True) if kept else ((None, op) for op in made.ops):
             if isinstance(before, ir.Store) and before in kept:
-                value = ir.substituted_operand(before.value, self.known)
                 total = kept[before]
+                value = as_type(self.builder, ir.substituted_operand(before.value, self.known), total.type)
                 name = ir.name_of(total, "total")
-                kept[before] = self.builder.call(operator.add, total, value, type=before.value.type, name=name)
+                kept[before] = self.builder.call(operator.add, total, value, type=total.type, name=name)
             else:
                 self.builder.ops.append(ir.substituted(op, self.known))
         yields = [ir.substituted_operand(y, self.known) for y in nest.inner.body.yields]

@@ -49,8 +49,9 @@ from adjit.transform.cuda.refill import with_refills
 from adjit.transform.cuda.rolled import rolled
 from adjit.transform.cuda.terms import added_by_terms
 from adjit.transform.cuda.uniform_sums import sum_uniform
+from adjit.transform.cuda.wide_sums import as_type, widened
 from adjit.transform.ir.printing import callee_name
-from adjit.transform.ir.types import is_scalar, typed_const
+from adjit.transform.ir.types import array_type_of, is_scalar, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.fixed_integers import made_before
@@ -61,20 +62,26 @@ _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, s
 
 
 def planned(
-    function: ir.Function, on_device: Collection[ir.Var] = (), of_kernel: bool = False, deterministic: bool = False
+    function: ir.Function,
+    on_device: Collection[ir.Var] = (),
+    of_kernel: bool = False,
+    deterministic: bool = False,
+    wide: bool = False,
 ) -> Plan:
     """The function for a GPU; raises Unsupported for what neither a kernel nor the host can do.
 
     on_device: parameters that are numbers, and are given as arrays of shape () on the device.
     of_kernel: it is made of a kernel, of which the host does nothing.
     deterministic: what threads would add up atomically is added up in the order of the trips.
+    wide: sums in single precision are added up in double precision.
     """
     function = with_bounded_tapes(prepared(function))
     function = checked(by_pairs(checked(made_before(function), "made before")), "by pairs")
     function = checked(added_by_terms(function), "by terms")
     function = sum_uniform(gather_additions(simplify(function)))
+    function = checked(widened(function), "wide sums") if wide else function
     function = _with_blocks(function)
-    return _Outline(in_order(function) if deterministic else function, on_device, of_kernel).plan()
+    return _Outline(in_order(function) if deterministic else function, on_device, of_kernel, wide).plan()
 
 
 def _with_blocks(function: ir.Function) -> ir.Function:
@@ -103,8 +110,8 @@ class _Tail:
 
 
 class _Outline:
-    def __init__(self, function: ir.Function, on_device: Collection[ir.Var], of_kernel: bool):
-        self.function, self.of_kernel = function, of_kernel
+    def __init__(self, function: ir.Function, on_device: Collection[ir.Var], of_kernel: bool, wide: bool):
+        self.function, self.of_kernel, self.wide = function, of_kernel, wide
         self.given = frozenset(on_device)
         self.aliases = function.analysis(Aliases)
         self.made = function.body.made
@@ -459,11 +466,18 @@ class _Outline:
             loop = dataclasses.replace(loop, start=start, stop=stop, step=step)
         elif (bounds := self.backwards(loop)) is not None:
             first, last = (builder.integer(end) for end in bounds)
-            return Axis(loop, first, last, builder.integer(bounds[1].plus(bounds[0], -1)))
+            trips = builder.integer(bounds[1].plus(bounds[0], -1))
+            return Axis(loop, first, last, trips, is_natural=bounds[0].is_natural)
         trips = count_trips(builder, loop)
         if loop.step != ir.integer(1):
             return Axis(loop, ir.integer(0), trips, trips, True)
-        return Axis(loop, loop.start, loop.stop, loop.stop if loop.start == ir.integer(0) else trips)
+        trips = loop.stop if loop.start == ir.integer(0) else trips
+        return Axis(loop, loop.start, loop.stop, trips, is_natural=self.is_natural(loop.start))
+
+    def is_natural(self, operand: ir.Operand) -> bool:
+        """Whether a number is known not to be below zero."""
+        value = self.function.analysis(Iterations).value(operand)
+        return value is not None and value.is_natural
 
     def backwards(self, loop: ir.For) -> tuple[Affine, Affine] | None:
         """The bounds of a loop that counts down by one, as the host knows them: its trips may as well ascend."""
@@ -476,7 +490,8 @@ class _Outline:
         count = builder.call(callees.ROW_COUNT, shape, type=types.intp, name="rows")
         extents = [axis.stop for axis in axes[:-1]]
         name = f"{ir.name_of(store.array, 'sums')}_parts"
-        made = ir.Var(name, types.Array(store.value.type, len(axes), "C"))
+        dtype = types.float64 if self.wide and store.value.type == types.float32 else store.value.type
+        made = ir.Var(name, types.Array(dtype, len(axes), "C"))
         builder.emit(ir.Alloc(shape=(count, *extents), out=made, origin=store.origin))
         return made
 
@@ -484,7 +499,7 @@ class _Outline:
         """A launch of its own, which adds up those rows in their order."""
         inner = ir.Builder(store.origin)
         counters = {axis.counter: ir.Var(axis.counter.name, types.int64) for axis in axes}
-        type_ = store.value.type
+        type_ = array_type_of(parts).dtype
 
         def added(row: ir.Var, total: ir.Var) -> Sequence[ir.Operand]:
             part = inner.load(parts, (row, *counters.values()))
@@ -492,7 +507,7 @@ class _Outline:
 
         (total,) = inner.fold(inner.extent(parts, 0), "row", [typed_const(0, type_)], [ir.Var("total", type_)], added)
         index = [ir.substituted_operand(i, counters) for i in store.index]
-        inner.store(store.array, index, total, add=True)
+        inner.store(store.array, index, as_type(inner, total, store.value.type), add=True)
         ops: Sequence[ir.Op] = inner.ops
         loops: list[ir.For] = []
         for axis in axes:
@@ -500,6 +515,7 @@ class _Outline:
             loops.insert(0, ir.For(start=axis.start, stop=axis.stop, body=body, origin=store.origin))
             ops = [loops[0]]
         nest = Nest(tuple(loops), ((),) * (len(loops) - 1), frozenset(), (), ())
+        # these count up from numbers that are no negative ones
         found = [Axis(loops[k], loops[k].start, loops[k].stop, loops[k].stop) for k in nest.axes]
         shape = builder.call(callees.COVER, *(axis.trips for axis in found), type=_SHAPE, name="blocks")
         made = KernelBody(nest, found, [], {}, [], False, self.aliases)
@@ -594,7 +610,7 @@ class _Outline:
         shape = builder.call(callee, type=_SHAPE, name="blocks")
         self.emit_kernel(name, ops, shape, tail.origin or first, builder)
         how = "one block" if before else "one thread"
-        self.launches.append(Launched(self.kernels[-1], tail.origin or first, how, ()))
+        self.launches.append(Launched(self.kernels[-1], tail.origin or first, how, (), block=0 if before else 1))
 
     def emit_kernel(
         self, name: str, ops: Sequence[ir.Op], shape: ir.Operand, origin: ir.Origin | None, builder: Writer

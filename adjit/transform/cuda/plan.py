@@ -34,7 +34,7 @@ class Plan:
 class Launched:
     """A launch, for whoever asks: by how many threads, for trips of these counts, x first, and what is added how.
 
-    block: how many threads a block has, where the user says so
+    block: how many threads a block has; 0 for as many as those have of which adjit chooses the grid
     """
 
     kernel: ir.Function

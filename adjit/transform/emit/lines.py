@@ -9,6 +9,7 @@ In: the statements of a program, and the names of its variables. Out: lines of s
 from __future__ import annotations
 
 import operator
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -128,7 +129,8 @@ class Layout:
     def _note(self, op: ir.Comment, indent: str) -> None:
         # an array that has got another axis since then is called as it was
         names = [self._print.names(var) if self._classes.has(var) else var.name for var in op.about]
-        self._comment(op.text.format(*names) if op.about else op.text, indent)
+        text = op.text.format(*names) if op.about else op.text
+        self._comment("\n".join(textwrap.wrap(text, WIDTH - len(indent) - 2)), indent)
 
     def _is_lowered(self, statements: Sequence[Statement], origin: ir.Origin) -> bool:
         """Whether these begin with statements of one array statement of the user's that became loops."""

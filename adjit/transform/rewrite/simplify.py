@@ -379,4 +379,6 @@ def renamed(region: ir.Region, names: Mapping[ir.Operand, ir.Var]) -> ir.Region:
         )
         for op in region.ops
     ]
-    return ir.with_ops(region, ops, [names.get(y, y) for y in region.yields])
+    made = ir.with_ops(region, ops, [names.get(y, y) for y in region.yields])
+    args = tuple(names.get(a, a) for a in region.args)
+    return made if ir.same(args, region.args) else ir.Region(args, made.ops, made.yields)

@@ -55,6 +55,8 @@ PIECES = [
         "    u += math.sin(p * q)\nelse:\n    u += p * p * math.cos(q)",
         "t = 0\nwhile v > 0.3 and t < 4:\n    v = 0.7 * v\n    t += 1",
         "for j in range(min(k[i] % 4, {b})):\n    u = math.sin(u) + v * w[j]",
+        "for j in range(-{a}, {b}):\n    if 0 <= i + j < n:\n        u += w[abs(j)] * x[i + j] * v",
+        "r = w.size // 2\nfor j in range(-r, r + 1):\n    u += w[j + r] * x[(i + j) % n] * 0.1",
     ],
     [
         "if i + {a} < n:\n    u += x[i + {a}, j] * v",
@@ -71,6 +73,7 @@ PIECES = [
         "cuda.atomic.add(z, {c}, u * v)",
         "cuda.atomic.add(z, i % 5, u * v)",
         "u = math.tanh(u)",
+        "r = w.size // 2\nfor l in range(-r, r + 1):\n    cuda.atomic.add(z, l + r, u * w[l + r])",
     ],
 ]
 TAILS = ["y[i] = u * v + 0.5 * y[i]", "y[i, j] = u * v + 0.5 * y[i, j]"]

@@ -307,6 +307,16 @@ def matrix_vector(a, x, y):
 
 
 @cuda.jit
+def neurons(x, c, b, y):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        s = b[0]
+        for j in range(x.shape[1]):
+            s += c[j] * x[i, j]
+        y[i] = math.tanh(s)
+
+
+@cuda.jit
 def single(x, y):
     i = cuda.grid(1)
     if i < x.size:
@@ -437,6 +447,9 @@ CASES = {
     ),
     "device function": (device_function, (2, 8), lambda g: (normal(g, 13), normal(g, 13), 1.7)),
     "matrix vector": (matrix_vector, (2, 8), lambda g: (normal(g, 13, 6), normal(g, 6), normal(g, 13))),
+    "neurons": (
+        neurons, (2, 8), lambda g: (normal(g, 13, 6), normal(g, 6), normal(g, 1), normal(g, 13))
+    ),
     "single": (single, (2, 8), lambda g: (normal(g, 13).astype(np.float32), normal(g, 13).astype(np.float32))),
     "swapped": (swapped, (2, 8), lambda g: (normal(g, 13), normal(g, 13))),
     "rows": (rows, (2, 8), lambda g: (normal(g, 13, 5), normal(g, 13, 5))),

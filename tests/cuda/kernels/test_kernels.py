@@ -8,14 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cuda.kernels import blocks, extremes, fields, fields_at_random, fields_drawn, fields_of_blocks, maps
+from tests.cuda.kernels import (
+    blocks,
+    extremes,
+    fields,
+    fields_at_random,
+    fields_drawn,
+    fields_of_blocks,
+    fields_once_more,
+    maps,
+)
 from tests.cuda.kernels.harness import Checked
 
 ROOT = Path(__file__).parents[3]
 CASES = {**maps.CASES, **blocks.CASES, **fields.CASES, **fields_of_blocks.CASES, **fields_at_random.CASES}
-CASES |= {**extremes.CASES, **fields_drawn.CASES}
+CASES |= {**extremes.CASES, **fields_drawn.CASES, **fields_once_more.CASES}
 # whole computations, but for some that went wrong once
 SELDOM = fields.CASES.keys() | fields_of_blocks.CASES.keys() | fields_at_random.CASES.keys() | fields_drawn.CASES.keys()
+SELDOM |= fields_once_more.CASES.keys()
 SELDOM |= extremes.CASES.keys() - {"greatest", "softmax of rows", "walks"}
 SELDOM -= {"allen cahn", "hidden markov", "march", "scan", "logistic maps", "weighted histogram", "metropolis"}
 # where a step of differences would cross a kink, or numbers are of single precision
@@ -31,9 +41,10 @@ STEPS = {
     "path": (1e-5, 1e-6),
     "single": (1e-2, 2e-4),
     "cube": (1e-2, 2e-4),
-    **dict.fromkeys((*fields_at_random.CASES, *fields_drawn.CASES), (1e-5, 1e-6)),
+    **dict.fromkeys((*fields_at_random.CASES, *fields_drawn.CASES, *fields_once_more.CASES), (1e-5, 1e-6)),
     **dict.fromkeys(fields_at_random.CASES, (1e-4, 1e-7)),
     "bilateral": (1e-2, 2e-4),
+    "backprojected": (1e-6, 1e-5),
 }
 
 # numba's code of the nest, which is what plain Python runs as well: of each third, and of what went wrong once

@@ -5,6 +5,7 @@ import pytest
 from numba import cuda
 
 import adjit
+from adjit.runtime.cuda.check import UNWRITTEN, watched
 
 PRECISE = {np.float64: 1e-11, np.float32: 3e-4}
 
@@ -53,7 +54,14 @@ def assert_close(got, wanted, tolerance):
 
 
 def check(function, args, dtype):
-    """Value, tangent and adjoint against those of the CPU, and the tangent against the adjoint."""
+    """Value, tangent and adjoint against those of the CPU, tangent against adjoint, and no races in kernels."""
+    with watched() as faults:
+        compare(function, args, dtype)
+    assert [fault for fault in faults if UNWRITTEN not in fault] == []
+
+
+def compare(function, args, dtype):
+    """The same with no eye on races."""
     wrt = tuple(k for k, a in enumerate(args) if isinstance(a, float) or is_active(a))
     g = np.random.default_rng(8)
     dots = tuple(like(a, g) if k in wrt else a for k, a in enumerate(args))

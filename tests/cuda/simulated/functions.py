@@ -516,6 +516,20 @@ def coupled(y0, m, k):
     return y
 
 
+def around_zero(x, n):
+    """Trips that count from below zero: of a sum, along the second axis of a grid, and downwards."""
+    total = 0.0
+    for i in range(-n, n + 1):
+        total += x[abs(i)] * (i + 0.5)
+    y = np.zeros((2 * n + 1, 2 * n + 1))
+    for i in range(-n, n + 1):
+        for j in range(n, -n - 1, -1):
+            y[i + n, j + n] = x[abs(i)] * math.sin(x[abs(j)] + i)
+    for i in range(n, -n - 1, -1):
+        total -= x[abs(i)] ** 2 * i
+    return total + np.sum(y**2)
+
+
 FUNCTIONS = {
     "chain": (chain, [[37], [37]]),
     "misfit": (misfit, [[61], [61], [61], [3]]),
@@ -580,4 +594,5 @@ FUNCTIONS = {
     "clusters": (clusters, [[17], 0.4]),
     "potential": (potential, [[17], [17], [17], 0.1]),
     "coupled": (coupled, [[18, 2], [18], 0.3]),
+    "around_zero": (around_zero, [[20], 6]),
 }

@@ -141,6 +141,14 @@ def test_seeds_and_vectors_are_like_what_they_belong_to():
         adjit.hvp(norm, target="cuda")(x, np.ones(4))
 
 
+def test_several_seeds_are_for_the_cpu():
+    x = on_device(np.ones(4))
+    _, pullback = adjit.vjp(chain, x, x, target="cuda")
+    with pytest.raises(adjit.Unsupported, match="several seeds at once on a GPU") as fault:
+        pullback(on_device(np.ones((2, 4))), several=True)
+    assert "jacrev" in fault.value.instead
+
+
 @pytest.mark.long
 def test_extremes_are_of_all_elements():
     for place in range(0, 53, 4):

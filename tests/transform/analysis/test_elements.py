@@ -528,3 +528,35 @@ def test_no_overwriting_is_missed_on_random_programs(f, m, c):
         evaluate(f, np.zeros(8), np.zeros(8), m, c, np.array([0, 3, -2]), watch=watch)
     except IndexError:
         reject()  # indices are taken to be in bounds
+
+
+def test_what_a_nest_changes_after_it_was_read():
+    p, n = Program(u=VECTOR, steps=I), Named()
+    v, w = p.copy(p["u"]), p.copy(p["u"], "w")
+
+    def step(t):
+        def cell(i):
+            p.put(w, i, value=p.get(p["u"], i))
+            n.at("made", p)
+            n.at("again", p, p.get(w, i))
+            here = n.at("cleared", p, p.get(v, i))
+            p.put(v, i, value=0.0)
+            n.at("clear", p)
+            n.at("right", p, p.get(v, p.add(i, 1)))
+            p.put(w, p.add(i, 1), value=here)
+            n.at("ahead", p)
+            return ()
+
+        p.loop((p.sub(p.size(v), 1),), (), cell)
+        return ()
+
+    p.loop((p["steps"],), (), step, counter="t")
+    m = model(p, v, w)
+    (nest,) = (op for op in ir.walk(m._function.body) if isinstance(op, ir.For) and op.body.args[0].name == "i")
+    # the next step stores to it, but not this one
+    assert not m.may_change(n["again"], n["made"], nest)
+    assert m.may_overwrite(n["again"], n["made"])
+    assert not m.may_change(n["again"], n["ahead"], nest)
+    assert not m.may_change(n["again"], n["clear"], nest)
+    assert m.may_change(n["cleared"], n["clear"], nest)
+    assert m.may_change(n["right"], n["clear"], nest)

@@ -45,6 +45,42 @@ def test_elements_of_a_trip_of_its_own():
     assert found.is_plain
 
 
+@pytest.mark.parametrize("shape", [(None, 1), (1, None), (1, None, 1)])
+def test_elements_of_views_with_axes_of_one_element(shape):
+    p = Program(a=VECTOR)
+    v = p.copy(p["a"], "v")
+    size, view = p.size(v), ir.Var("view", types.Array(types.float64, len(shape), "C"))
+    p.emit(ir.Reshape(base=v, shape=tuple(size if n is None else ir.integer(n) for n in shape), out=view))
+
+    def trip(i):
+        p.store(view, tuple(i if n is None else ir.integer(0) for n in shape), p.get(p["a"], i), add=True)
+        return ()
+
+    p.loop((0, size, 1), (), trip)
+    function = p.function(v)
+    found = Sharings(function).of(next(op for op in ir.walk(function.body) if isinstance(op, ir.For)))
+    assert found.is_plain
+    assert names(found.disjoint) == ["v"]
+
+
+@pytest.mark.parametrize("shape", [(4, -1), (-1,)])
+def test_elements_of_other_views_are_not_known(shape):
+    p = Program(a=types.Array(types.float64, 2, "C"))
+    v = p.copy(p["a"], "v")
+    view = ir.Var("view", types.Array(types.float64, len(shape), "C"))
+    p.emit(ir.Reshape(base=v, shape=tuple(map(ir.integer, shape)), out=view))
+
+    def trip(i):
+        p.store(view, (i, *(ir.integer(0) for _ in shape[1:])), p.get(p["a"], i, 0), add=True)
+        p.put(v, 0, i, value=1.0, add=True)
+        return ()
+
+    p.loop((0, 4, 1), (), trip)
+    function = p.function(v)
+    found = Sharings(function).of(next(op for op in ir.walk(function.body) if isinstance(op, ir.For)))
+    assert not found.disjoint
+
+
 def test_what_another_trip_stores():
     found = shared_by(lambda p, i, u, v: p.put(u, i, value=p.get(u, at(p, i, 1))))
     assert isinstance(found, Serial)
