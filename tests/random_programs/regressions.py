@@ -415,3 +415,22 @@ def arguments():
     return 0.62, -0.47, u, u.copy(), np.ones((2, 2)), 2, 4, np.array([0, 1])
 """,
 )
+
+# a list that a trip made, of a loop over a generator, was still there after the loop, and so after the branch around it
+regression(
+    "list_made_while_a_generator_runs",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    def halves(t, m):
+        for _ in range(m):
+            t = 0.5 * t + y
+            yield t
+    s = x
+    if x > 0.1:
+        for t in halves(x, k):
+            s += t * np.gradient(v)[1]
+            if np.gradient(u)[2] > 5.0:
+                break
+    return s
+""",
+)

@@ -72,6 +72,9 @@ def _run_through(
             f"`{guess.name}` may be read before it is assigned", "Assign it before the loop."
         ) from None
     ctx.call_places.pop()
+    for key in [name for name in user.env if name.startswith(CELL) and name not in frame.env]:
+        # a list that a trip made and nothing has after the loop
+        del user.env[key]
     user.earlier.update((n, frame.earlier[CALLERS + n]) for n in names if CALLERS + n in frame.earlier)
     _come_back(frame, user, names)
 
