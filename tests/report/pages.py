@@ -36,7 +36,8 @@ def pages():
         for f in (pair.arrays, pair.loops):
             made[f"{f.__name__} of arrays"] = lambda f=f, p=pair: of(f, next(iter(p.arguments.values())), p.wrt)
     made |= {f"explained {name}": lambda case=case: case for name, case in programs.CASES.items()}
-    return made | {"mixture": mixture, "acoustic": acoustic}
+    examples = (mixture, acoustic, american_option, bundle_adjustment, network, optimal_control, predators, relaxation)
+    return made | {one.__name__: one for one in examples}
 
 
 def of(function, arguments, wrt):
@@ -62,3 +63,36 @@ def acoustic():
     shape = (12, 30)
     given = module.first_guess(shape), module.sponge_of(shape, 4), module.wavelet_of(30, 8.0), 5
     return of(module.misfit, (*given, np.zeros((30, shape[1]))), (0,))
+
+
+def american_option():
+    module = example("american_option")
+    given = module.SPOT, module.SIGMA, module.RATE, module.normals_of(40, 5)
+    return of(module.price, given, ("spot", "sigma", "rate"))
+
+
+def bundle_adjustment():
+    module = example("bundle_adjustment")
+    p, camera_of, point_of, seen = module.scene(3, 10)
+    return adjit.jacrev(module.residuals), (p, 3, camera_of, point_of, seen)
+
+
+def network():
+    module = example("network")
+    x, y = module.spirals(30)
+    return module.both, (*module.weights_of(2, 5, int(y.max()) + 1), x, y)
+
+
+def optimal_control():
+    module = example("optimal_control")
+    return module.both, (np.ones(12), np.array([0.0, 1.0, 0.0, 0.0]), module.END)
+
+
+def predators():
+    module = example("predators")
+    return module.both, (module.TRUTH, module.counted())
+
+
+def relaxation():
+    module = example("relaxation")
+    return of(module.energy, module.start(6), ("x",))
