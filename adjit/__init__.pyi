@@ -80,6 +80,7 @@ class _Options(TypedDict, total=False):
     cache: bool | None
     boundscheck: bool
     debug: Literal["nan"] | None
+    accumulate: Literal["float64"] | None
     deterministic: bool
     memory_limit: int | str | None
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.api import dispatch
+from adjit.api import dispatch, progress
 from adjit.api.progress import line_of
 
 
@@ -118,11 +118,12 @@ def test_results_that_are_built_up_of_arrays_and_tuples():
     np.testing.assert_allclose(x_bar, sum(t * U ** (t - 1) * (1 + t % 2) for t in range(1, 5)), rtol=1e-13)
 
 
-def test_bars_say_the_loop_and_the_sweep():
+def test_bars_say_the_loop_and_the_sweep(monkeypatch):
     said = io.StringIO()
+    monkeypatch.setattr(progress, "_OFTEN", 0.002)
     gradient = adjit.grad(diffuse, wrt="alpha")
     with adjit.progress(said, after=0.0):
-        # some tenths of a second in each sweep
+        # at least some hundredths of a second in each sweep
         gradient(np.ones(600), 0.1, 80_000)
     line = diffuse.__code__.co_firstlineno + 2
     assert f"grad(diffuse)  L{line} forward  [" in said.getvalue()
@@ -265,6 +266,8 @@ def interrupted(run, *arguments):
         return time.monotonic() - sent[0]
     return -1.0
 
+# what starts this process may have it ignore Ctrl-C, as shells do in the background
+signal.signal(signal.SIGINT, signal.default_int_handler)
 u = np.random.default_rng(1).standard_normal(10_000)
 gradient = adjit.grad(diffuse, wrt="u")
 expected = gradient(u, 0.1, 100)

@@ -644,7 +644,7 @@ refused(
 refused(
     """
     WrongCall: there is no option 'wtr'
-      The options are wrt, has_aux, holomorphic, intermediates, target, fastmath, memory_limit, parallel, vectormath, cache, boundscheck, deterministic, debug.
+      The options are wrt, has_aux, holomorphic, intermediates, target, fastmath, memory_limit, parallel, vectormath, cache, boundscheck, deterministic, debug, accumulate.
       Did you mean wrt?
     """,  # noqa: E501
     1.0,
@@ -653,7 +653,7 @@ refused(
 refused(
     """
     WrongCall: there is no option 'colour'
-      The options are wrt, has_aux, holomorphic, intermediates, target, fastmath, memory_limit, parallel, vectormath, cache, boundscheck, deterministic, debug.
+      The options are wrt, has_aux, holomorphic, intermediates, target, fastmath, memory_limit, parallel, vectormath, cache, boundscheck, deterministic, debug, accumulate.
       Leave it out.
     """,  # noqa: E501
     1.0,

@@ -51,7 +51,8 @@ def check_grads(
 
     Forward and reverse must agree to rounding, both with the differences of the function itself to `rtol`. The point
     must not be at a kink. Raises AssertionError with the three numbers where they do not, WrongWrt where no argument is
-    a float, WrongCall for an order below 1. What it returns has them, and is what `adjit.plot.convergence` takes.
+    a float, WrongCall for an order below 1, Unsupported for a derivative on a GPU. What it returns has the numbers, and
+    is what `adjit.plot.convergence` takes.
     """
     whole = of_bound(function)
     if whole is not None:

@@ -383,7 +383,7 @@ def run_time_number(x, n):
         (shrinking, U, "of another shape"),
         (renewed_and_kept, U, "other names"),
         (in_a_plain_loop, U, "not checkpointed itself"),
-        (drawn, 0.5, "random"),
+        (drawn, 0.5, "It draws or exchanges numbers"),
         (under_two_names, U, "several names"),
         (of_something_else, 0.5, "neither a range"),
         (run_time_number, 0.5, "literal"),
