@@ -5,7 +5,7 @@ In: a Markdown file. Out: its `Block`s, in order, which run in one namespace, ea
 A fence of text right below a block, or one under `<!-- output -->`, is what the block prints. Above a block may stand
 
     <!-- run: long -->          left to `make test-long`; <!-- page: long --> at the top says so of all blocks
-    <!-- run: bridge -->        needs another library: a process of its own, in `make test-bridges`
+    <!-- run: bridge -->        needs another library: it is a file of its own, in `make test-bridges`
     <!-- run: bridge, 4 -->     in so many processes of MPI
     <!-- run: simulator -->     needs a GPU: runs in numba's simulator, all such blocks of the page in one process
     <!-- run: no -->            another tool's code
