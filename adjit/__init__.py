@@ -4,26 +4,6 @@
 def energy(x): return x * x          energy(3.0) == 6.0
 """
 
-from adjit import rules
-from adjit.api.ahead import precompile
-from adjit.api.cache import cache_info, clear_cache
-from adjit.api.functions import (
-    grad,
-    hessian,
-    hvp,
-    jacfwd,
-    jacobian,
-    jacrev,
-    jet,
-    jvp,
-    stop_gradient,
-    value_and_grad,
-    vjp,
-    vmap,
-)
-from adjit.api.tools.check import check_grads
-from adjit.api.tools.implicit import fixed_point, implicit
-from adjit.api.tools.rounding import rounding_error
 from adjit.errors import (
     AdjitError,
     Aliased,
@@ -40,26 +20,41 @@ from adjit.errors import (
     WrongDevice,
     WrongWrt,
 )
-from adjit.runtime.backend.pool import clear_workspaces, workspace_bytes
-from adjit.transform.source.marks import checkpoint, intermediate
 
 __version__ = "0.1.0"
 
+# What is loaded when it is first asked for, so that importing adjit takes no time: from which module, and what of it.
 _LOADED_LATE = {
-    "cuda": ("adjit.cuda", ""),
-    "plot": ("adjit.plot", ""),
-    "progress": ("adjit.api.progress", "progress"),
+    **dict.fromkeys(("cuda", "plot", "rules"), ""),
+    **dict.fromkeys(
+        ("grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "stop_gradient", "value_and_grad"),
+        "api.functions",
+    ),
+    **dict.fromkeys(("vjp", "vmap"), "api.functions"),
+    **dict.fromkeys(("cache_info", "clear_cache"), "api.cache"),
+    **dict.fromkeys(("checkpoint", "intermediate"), "transform.source.marks"),
+    **dict.fromkeys(("clear_workspaces", "workspace_bytes"), "runtime.backend.pool"),
+    **dict.fromkeys(("fixed_point", "implicit"), "api.tools.implicit"),
+    "check_grads": "api.tools.check",
+    "precompile": "api.ahead",
+    "progress": "api.progress",
+    "rounding_error": "api.tools.rounding",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name in _LOADED_LATE:
-        import importlib
+    if name not in _LOADED_LATE:
+        raise AttributeError(f"module 'adjit' has no attribute {name!r}")
+    import importlib
 
-        module, part = _LOADED_LATE[name]
-        found = importlib.import_module(module)
-        return getattr(found, part) if part else found
-    raise AttributeError(f"module 'adjit' has no attribute {name!r}")
+    home = _LOADED_LATE[name]
+    found = importlib.import_module(f"adjit.{home or name}")
+    made = globals()[name] = getattr(found, name) if home else found
+    return made
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_LOADED_LATE]
 
 
 __all__ = [

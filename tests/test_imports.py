@@ -18,7 +18,7 @@ TOOLS = f"{IR} transform.analysis transform.rewrite"
 MAY_IMPORT = {
     "__main__": "cli",
     "cli": "__init__ api errors transform.source",
-    "__init__": "api api.tools errors rules runtime.backend transform.source",
+    "__init__": "errors",
     "cuda": "",
     "plot": "api api.tools errors",
     "api.tools": "api errors rules runtime runtime.backend runtime.library transform.pipeline transform.rewrite "
