@@ -21,9 +21,12 @@ from adjit.errors import (
     WrongWrt,
 )
 
+# with it comes what numba is told of the functions that tuned files name
+from adjit.runtime.backend.pool import clear_workspaces, workspace_bytes
+
 __version__ = "0.1.0"
 
-# What is loaded when it is first asked for, so that importing adjit takes no time: from which module, and what of it.
+# What is loaded when it is first asked for, so that importing adjit takes little time: the module that has it.
 _LOADED_LATE = {
     **dict.fromkeys(("cuda", "plot", "rules"), ""),
     **dict.fromkeys(
@@ -33,7 +36,6 @@ _LOADED_LATE = {
     **dict.fromkeys(("vjp", "vmap"), "api.functions"),
     **dict.fromkeys(("cache_info", "clear_cache"), "api.cache"),
     **dict.fromkeys(("checkpoint", "intermediate"), "transform.source.marks"),
-    **dict.fromkeys(("clear_workspaces", "workspace_bytes"), "runtime.backend.pool"),
     **dict.fromkeys(("fixed_point", "implicit"), "api.tools.implicit"),
     "check_grads": "api.tools.check",
     "precompile": "api.ahead",

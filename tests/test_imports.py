@@ -18,7 +18,7 @@ TOOLS = f"{IR} transform.analysis transform.rewrite"
 MAY_IMPORT = {
     "__main__": "cli",
     "cli": "__init__ api errors transform.source",
-    "__init__": "errors",
+    "__init__": "errors runtime.backend",
     "cuda": "",
     "plot": "api api.tools errors",
     "api.tools": "api errors rules runtime runtime.backend runtime.library transform.pipeline transform.rewrite "
