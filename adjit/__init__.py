@@ -26,14 +26,14 @@ from adjit.runtime.backend.pool import clear_workspaces, workspace_bytes
 
 __version__ = "0.1.0"
 
+_DERIVATIVES = (
+    "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "stop_gradient", "value_and_grad", "vjp",
+    "vmap",
+)  # fmt: skip
 # What is loaded when it is first asked for, so that importing adjit takes little time: the module that has it.
 _LOADED_LATE = {
     **dict.fromkeys(("cuda", "plot", "rules"), ""),
-    **dict.fromkeys(
-        ("grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "stop_gradient", "value_and_grad"),
-        "api.functions",
-    ),
-    **dict.fromkeys(("vjp", "vmap"), "api.functions"),
+    **dict.fromkeys(_DERIVATIVES, "api.functions"),
     **dict.fromkeys(("cache_info", "clear_cache"), "api.cache"),
     **dict.fromkeys(("checkpoint", "intermediate"), "transform.source.marks"),
     **dict.fromkeys(("fixed_point", "implicit"), "api.tools.implicit"),
@@ -56,7 +56,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_LOADED_LATE]
+    return [*{**globals(), **_LOADED_LATE}]
 
 
 __all__ = [

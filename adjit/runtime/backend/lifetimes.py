@@ -126,6 +126,11 @@ def _ends(blocks: Mapping[int, Any], uses: Mapping[int, Uses], bits: _Bits) -> t
     # what has been set or read on some way to the end of a block: only that can be alive there
     met = {label: assigned[label] | bits.of(used.read) for label, used in uses.items()}
     alive = {label: bits.of(used.read) for label, used in uses.items()}
+
+    def needed(label: int) -> int:
+        """What is alive where the block ends."""
+        return functools.reduce(operator.or_, (alive[out] for out in after[label]), 0)
+
     changes = True
     while changes:
         changes = False
@@ -138,15 +143,13 @@ def _ends(blocks: Mapping[int, Any], uses: Mapping[int, Uses], bits: _Bits) -> t
     while changes:
         changes = False
         for label in reversed(order):
-            needed = functools.reduce(operator.or_, (alive[out] for out in after[label]), 0)
-            new = alive[label] | (needed & met[label] & ~assigned[label])
+            new = alive[label] | (needed(label) & met[label] & ~assigned[label])
             changes = changes or new != alive[label]
             alive[label] = new
     within, at_start = {}, dict.fromkeys(blocks, 0)
     for label in blocks:
         here = alive[label] | assigned[label]
-        needed = functools.reduce(operator.or_, (alive[out] for out in after[label]), 0)
-        within[label] = here & ~(needed | bits.of(uses[label].named[-1]))
+        within[label] = here & ~(needed(label) | bits.of(uses[label].named[-1]))
         for out in after[label]:
             at_start[out] |= (here & ~within[label]) & ~(alive[out] | assigned[out])
     return within, at_start
