@@ -4,6 +4,7 @@
 #   make demo-cuda   look into the ground with sound: a program of CUDA kernels, on a GPU or, without one, on the CPU
 #   make test        the test suite (a few minutes);  make test-long  all tests, and 2,000 random programs of today
 #   make test-bridges  with torch, JAX, PyTensor, PyMC, Dask, MPI, matplotlib, scikit-learn and, if it is there, Chromium (gigabytes to install)
+#   make test-cuda   the tests of values of kernels on a GPU: needs one, with its driver
 #   make fuzz        random programs until the time is up: ARGS="--seconds 600 --seed 7"
 #   make bench       generated against hand-written gradients;  make bench-cuda  the same on a GPU, where there is one
 #   make docs        the documentation as a site, build/site/index.html
@@ -23,7 +24,7 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do if $$p -c '$(PROBE)' >/dev/null 2>&
 
 TODAY := $(shell date +%Y%m%d)
 
-.PHONY: demo demo-cuda test test-long test-bridges fuzz bench bench-cuda docs lint format clean
+.PHONY: demo demo-cuda test test-cuda test-long test-bridges fuzz bench bench-cuda docs lint format clean
 
 demo: $(VENV)/examples.stamp
 	$(BIN)/python examples/gaussian_mixture.py $(ARGS)
@@ -40,6 +41,9 @@ test-long: $(VENV)/test.stamp
 
 test-bridges: $(VENV)/bridges.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m bridge tests/bridges tests/report tests/test_plot.py tests/docs $(ARGS)
+
+test-cuda: $(VENV)/test.stamp
+	ADJIT_TEST_GPU=1 $(BIN)/python -m pytest -n $(WORKERS) -m "not bridge" tests/cuda/simulated $(ARGS)
 
 fuzz: $(VENV)/test.stamp
 	$(BIN)/python -m tests.random_programs.fuzz --jobs $(WORKERS) $(ARGS)

@@ -25,7 +25,7 @@ _HOMES = {
     "min_of_parts minimum radians rint sign signbit sum_of_parts thread_number trunc",
     "launch": "block_count bounds cover in_blocks one_block one_thread parts row_count share spread thread_count",
     "memory": "arange check_output check_separate clear_workspaces constant copy copy_in_f_order empty empty_like full "
-    "full_like linspace number ones ones_like read transposed zeros zeros_like",
+    "full_like linspace number ones ones_like read reshaped sliced transposed zeros zeros_like",
     "ordered": "add_in_order",
     "promises": "unique",
     "streams": "current on",

@@ -1,12 +1,14 @@
 """Times gradients on a GPU: generated kernels beside hand-written ones. Unattended, in at most eight minutes.
 
-    python benchmarks/cuda.py [--scale 1.0] [--rounds 15] [--seconds 420] [--out build/bench] [NAME ...]
+    python benchmarks/cuda.py [--scale 1.0] [--rounds 15] [--seconds 420] [--out build/bench] [--beside JAX torch]
+                              [NAME ...]
 
-Seven workloads (`cuda_workloads.py`), each in float64 and float32. Before anything is timed, what each way computes is
-compared with the hand-written adjoint. Then the ways take turns, and of their rounds, timed with events, medians are
-taken. Out: `cuda.json`, with all of it, and the table `cuda.md`, which is printed. Columns: milliseconds; gradient over
-primal; adjit over hand; of the rate at which memory is copied, as measured in this run, how much the bytes that a
-gradient has to move make; launches; the most registers of a kernel; the error against the hand-written one.
+Seven workloads (`cuda_workloads.py`), each in float64 and float32, beside other libraries (`cuda_peers.py`) where these
+are installed. Before anything is timed, what each way computes is compared with the hand-written adjoint. Then the ways
+take turns, and of their rounds, timed with events, medians are taken. Out: `cuda.json`, with all of it, and the table
+`cuda.md`, which is printed. Columns: milliseconds; gradient over primal; adjit over hand; of the rate at which memory
+is copied, as measured in this run, how much the bytes that a gradient has to move make; launches; the most registers of
+a kernel; the error against the hand-written one.
 
 Without a GPU it says so and does nothing. With NUMBA_ENABLE_CUDASIM=1 it runs, small, in the simulator: its times mean
 nothing then, but the errors do.
@@ -32,10 +34,23 @@ from numba import cuda  # noqa: E402
 TOLERANCE = {"float64": 1e-9, "float32": 2e-3}
 
 
+def loaded(name):
+    """The module of that name in this folder."""
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def is_simulated():
     from adjit.runtime.cuda.backend import SIMULATED
 
     return SIMULATED
+
+
+def named(name):
+    """The device's name, which some versions give in bytes."""
+    return name.decode() if isinstance(name, bytes) else name
 
 
 def spent(run):
@@ -100,7 +115,7 @@ def errors(workload):
     for name, way in workload.ways.items():
         workload.fresh()
         way()
-        results[name] = workload.found()
+        results[name] = getattr(way, "found", workload.found)()
     return {
         name: max(
             float(np.abs(bar - results["hand"][k]).max() / max(np.abs(results["hand"][k]).max(), 1e-30))
@@ -173,19 +188,20 @@ def main():
     parser.add_argument("--scale", type=float, default=None, help="of the sizes; 1 on a GPU")
     parser.add_argument("--rounds", type=int, default=None)
     parser.add_argument("--seconds", type=float, default=420.0, help="after which no further workload is begun")
+    parser.add_argument("--beside", nargs="*", default=["JAX", "torch"], metavar="LIBRARY")
     parser.add_argument("--out", type=Path, default=Path("build/bench"))
     asked = parser.parse_args()
     if not cuda.is_available():
         print("No GPU here: nothing is timed. (NUMBA_ENABLE_CUDASIM=1 runs it small, in the simulator.)")
         return 0
-    spec = importlib.util.spec_from_file_location("cuda_workloads", HERE / "cuda_workloads.py")
-    module = sys.modules["cuda_workloads"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    loaded("cuda_peers")
+    module = loaded("cuda_workloads")
+    module.ASKED[:] = asked.beside
 
     simulated = is_simulated()
     scale = asked.scale if asked.scale is not None else 0.0 if simulated else 1.0
     rounds = asked.rounds or (1 if simulated else 15)
-    device = "numba's simulator" if simulated else cuda.get_current_device().name.decode()
+    device = "numba's simulator" if simulated else named(cuda.get_current_device().name)
     begin = time.monotonic()
     rate = copy_rate(scale, rounds)
     notes = [f"On {device}; a copy moves {rate:.0f} GB/s; medians of {rounds} rounds."]

@@ -14,6 +14,7 @@ import numpy as np
 from numba import cuda, from_dtype, prange
 
 import adjit
+import cuda_peers
 from adjit.runtime.cuda.backend import SIMULATED
 from adjit.transform.strategy import ON_GPU
 
@@ -47,6 +48,15 @@ class Workload:
 
 def blocks(n):
     return -(-n // TX)
+
+
+ASKED = []  # the libraries to be beside, of `cuda_peers.LIBRARIES`
+
+
+def peers(name, arguments, wrt, seed=None):
+    """The gradients by other libraries, in their own arrays."""
+    own = [a.copy_to_host() if hasattr(a, "copy_to_host") else a for a in arguments]
+    return cuda_peers.ways(name, own, wrt, seed, ASKED)
 
 
 def workloads(dtype, scale):
@@ -154,6 +164,7 @@ def misfits(dtype, scale, g):
     ways = {
         "hand": lambda: adjoint[grid, TX](x, d, w, a, bars["x"], bars["a"]),
         "adjit, function": function_way(misfit, ("x", "a"), (x, d, w, a), bars),
+        **peers("misfit", (x, d, w, a), {0: "x", 3: "a"}),
     }
     return Workload("misfit", lambda: primal[grid, TX](x, d, w, a, parts), ways, bars, {}, 4 * n * dtype.itemsize)
 
@@ -233,7 +244,11 @@ def advection(dtype, scale, g):
         added[launch](bars["u0"], after_bar)
 
     weight_bar, nothing = zeros(u0), zeros(u0)
-    ways = {"hand": hand, "adjit, function": function_way(program, ("u0", "speed"), (u0, speed, weight), bars)}
+    ways = {
+        "hand": hand,
+        "adjit, function": function_way(program, ("u0", "speed"), (u0, speed, weight), bars),
+        **peers("advection", (u0, speed, weight, steps), {0: "u0", 1: "speed"}),
+    }
     moved = (2 + 6) * steps * rows * columns * dtype.itemsize
     return Workload("advection", primal, ways, bars, {}, moved)
 
@@ -315,7 +330,11 @@ def filters(dtype, scale, g):
         contributions[few, TX](x, h, bars["y"], kept, bars["h"])
         gather[blocks(n), TX](h, kept, bars["x"])
 
-    ways = {"hand": hand, **kernel_ways(fir, blocks(n), TX, (x, h, y), bars)}
+    ways = {
+        "hand": hand,
+        **kernel_ways(fir, blocks(n), TX, (x, h, y), bars),
+        **peers("fir", (x, h), {0: "x", 1: "h"}, seeds["y"]),
+    }
     return Workload("fir", lambda: fir[blocks(n), TX](x, h, y), ways, bars, seeds, 7 * n * dtype.itemsize)
 
 
@@ -379,6 +398,7 @@ def log_sums(dtype, scale, g):
     ways = {
         "hand": lambda: adjoint[rows, TX](x, bars["out"], bars["x"]),
         **kernel_ways(lse, rows, TX, (x, out), bars),
+        **peers("lse", (x,), {0: "x"}, seeds["out"]),
     }
     return Workload("lse", lambda: lse[rows, TX](x, out), ways, bars, seeds, 3 * rows * TX * dtype.itemsize)
 
@@ -416,6 +436,7 @@ def interpolation(dtype, scale, g):
     ways = {
         "hand": lambda: adjoint[blocks(n), TX](table, k, f, bars["y"], bars["table"], bars["f"]),
         **kernel_ways(interpolate, blocks(n), TX, (table, k, f, y), shadows),
+        **peers("interpolation", (table, k, f), {0: "table", 2: "f"}, seeds["y"]),
     }
     moved = n * (8 + 9 * dtype.itemsize)
     return Workload("interpolation", lambda: interpolate[blocks(n), TX](table, k, f, y), ways, bars, seeds, moved)
@@ -463,6 +484,7 @@ def logistic(dtype, scale, g):
     ways = {
         "hand": lambda: adjoint[blocks(n), TX](x0, r, bars["y"], bars["x0"], bars["r"]),
         **kernel_ways(iterate, blocks(n), TX, (x0, r, y), bars),
+        **peers("logistic", (x0, r), {0: "x0", 1: "r"}, seeds["y"]),
     }
     return Workload("logistic", lambda: iterate[blocks(n), TX](x0, r, y), ways, bars, seeds, 8 * n * dtype.itemsize)
 
@@ -534,6 +556,7 @@ def tridiagonal(dtype, scale, g):
     ways = {
         "hand": lambda: adjoint[blocks(n), TX](a, b, c, d, *shadows),
         **kernel_ways(solve, blocks(n), TX, (a, b, c, d, x), bars),
+        **peers("tridiagonal", (a, b, c, d), dict(enumerate("abcd")), seeds["x"]),
     }
     moved = 14 * ROWS * n * dtype.itemsize
     return Workload("tridiagonal", lambda: solve[blocks(n), TX](a, b, c, d, x), ways, bars, seeds, moved)

@@ -27,7 +27,7 @@ from adjit.api.structures import Layouts, laid_out, like, result_of
 from adjit.api.trees import Template, conform, leaves, map_leaves, template, zero
 from adjit.errors import Stretched, Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import Picklable, compiler_lock, sparing
-from adjit.runtime.library.gpus import SIMULATED, is_on_device
+from adjit.runtime.library.gpus import SIMULATED, dtype_of, is_on_device
 from adjit.runtime.library.xoroshiro import States, is_states
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, shown
@@ -325,7 +325,7 @@ def _check(owner: str, name: str, value: Any) -> None:
     if type(value) is tuple:
         for part in value:
             _check(owner, name, part)
-    elif is_on_device(value) and np.dtype(value.dtype).names and not is_states(value):
+    elif is_on_device(value) and dtype_of(value).names and not is_states(value):
         raise Unsupported(
             f"argument `{name}` of {owner}, an array of records, for a GPU", instead="Pass its fields as arrays."
         )

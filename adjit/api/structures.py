@@ -49,7 +49,7 @@ def laid_out(
             continue
         if extents and is_on_device(argument) and is_of_extents(argument):
             layouts.append(Layout("array", keys=tuple(argument.shape)))
-            given.append((argument,))
+            given.append(argument)
             continue
         if not is_laid_out(argument, constants, extents):
             layouts.append(None)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from adjit.errors import TypeMismatch
-from adjit.runtime.library.gpus import is_on_device
+from adjit.runtime.library.gpus import dtype_of, is_on_device
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _leaf(value: Any) -> Leaf:
         active = value.dtype.kind in "fc"
         return Leaf(active, True, value.dtype, value.shape, order, None if active else np.zeros_like(value))
     if is_on_device(value):
-        dtype = np.dtype(value.dtype)
+        dtype = dtype_of(value)
         active = dtype.kind in "fc"
         return Leaf(active, True, dtype, tuple(value.shape), "C", None if active else value, True)
     if isinstance(value, np.inexact | float | complex):
@@ -112,7 +112,7 @@ def _array_on_device(given: Any, wanted: Leaf, what: str) -> Any:
     given = arrays.taken(given) if is_on_device(given) else given
     if not wanted.shape and isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool):
         return memory.number(given, wanted.dtype)
-    if not is_on_device(given) or tuple(given.shape) != wanted.shape or np.dtype(given.dtype) != wanted.dtype:
+    if not is_on_device(given) or tuple(given.shape) != wanted.shape or dtype_of(given) != wanted.dtype:
         kind = "a number" if not wanted.shape else f"an array of shape {wanted.shape}"
         raise TypeMismatch(
             f"{what} is {described(given)}, not {kind} of {wanted.dtype} on the device",

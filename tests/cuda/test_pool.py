@@ -1,5 +1,8 @@
 """The pool of memory on the device, which knows nothing of devices."""
 
+import gc
+import weakref
+
 import pytest
 
 from adjit.runtime.cuda import pool
@@ -14,6 +17,27 @@ def test_a_block_goes_back_with_its_last_reference_and_is_given_again():
     del other
     assert made.bytes == len(memory)
     assert made.take(7990, 0).memory is memory
+
+
+class Memory:
+    """Memory of a driver's, which is let go of by a callback as the last reference goes."""
+
+    def __init__(self, size):
+        self.is_there = [True]
+        weakref.finalize(self, self.is_there.clear)
+
+
+def test_memory_of_a_block_that_goes_in_a_cycle_is_still_there():
+    # an exception's frames have such cycles
+    made = pool.Pool(Memory)
+    kept = [made.take(100, 0)]
+    kept.append(kept)
+    is_there = kept[0].memory.is_there
+    del kept
+    gc.collect()
+    assert made.bytes == 512
+    assert is_there
+    assert made.take(100, 0).memory.is_there is is_there
 
 
 def test_blocks_are_given_again_on_their_stream_only():

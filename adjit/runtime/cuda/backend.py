@@ -123,7 +123,10 @@ def alias(array: Any) -> np.ndarray[Any, Any]:
     if not array.size:
         # there is no memory to describe
         return np.empty(array.shape, array.dtype)
-    return np.asarray(_Described(array.__cuda_array_interface__))
+    interface = array.__cuda_array_interface__
+    # of records, the backend leaves out what fields they have
+    fields = {"descr": array.dtype.descr} if array.dtype.names else {}
+    return np.asarray(_Described(interface | fields))
 
 
 def view(base: Any, seen: np.ndarray[Any, Any]) -> Any:
@@ -160,7 +163,8 @@ class _Described:
 
     def __init__(self, interface: dict[str, Any], owner: Any = None) -> None:
         self.owner = owner
-        self.__array_interface__ = {
+        fields = {"descr": interface["descr"]} if "descr" in interface else {}
+        self.__array_interface__ = fields | {
             "shape": interface["shape"],
             "strides": interface["strides"],
             "typestr": interface["typestr"],

@@ -94,6 +94,16 @@ def transposed(array: Any, axes: tuple[int, ...]) -> Any:
     return view(array, alias(array).transpose(axes))
 
 
+def sliced(array: Any, index: Any) -> Any:
+    """A view of a part, as NumPy's basic indexing has it: `sliced(u, np.s_[1:, np.newaxis])`."""
+    return view(array, alias(array)[index])
+
+
+def reshaped(array: Any, shape: tuple[int, ...]) -> Any:
+    """A view of an array without gaps with another shape."""
+    return view(array, alias(array).reshape(shape))
+
+
 def number(value: Any, dtype: Any = np.float64) -> Any:
     """A number of the host's, on the device."""
     return full((), value, dtype)

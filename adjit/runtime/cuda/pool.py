@@ -8,6 +8,7 @@ In: a number of bytes and a stream. Out: a `Block`, which goes back when its las
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -52,13 +53,14 @@ class Pool:
 
 
 class Block:
-    """Memory from a pool."""
+    """Memory from a pool, which has it again as the block goes.
+
+    Not by a method of the block's, which would run after the memory is let go of where both go as parts of one cycle.
+    """
 
     def __init__(self, pool: Pool, key: tuple[Any, int], memory: Any) -> None:
-        self.pool, self.key, self.memory = pool, key, memory
-
-    def __del__(self) -> None:
-        self.pool.give_back(self.key, self.memory)
+        self.memory = memory
+        weakref.finalize(self, pool.give_back, key, memory).atexit = False
 
 
 def size_class(size: int) -> int:

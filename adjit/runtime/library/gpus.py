@@ -10,7 +10,10 @@ import importlib.util
 import os
 from typing import Any
 
+import numpy as np
 from numba import config, types
+
+from adjit.errors import TypeMismatch
 
 ASKED = os.environ.get("ADJIT_CUDA_BACKEND")
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
@@ -28,6 +31,17 @@ def is_on_device(value: Any) -> bool:
         return True
     device = getattr(value, "__dlpack_device__", None)
     return callable(device) and not isinstance(value, type) and device()[0] in _CUDA
+
+
+def dtype_of(array: Any) -> np.dtype[Any]:
+    """NumPy's type for the elements of an array on a GPU, of whatever library; TypeMismatch where it has none."""
+    name = str(array.dtype).rpartition(".")[2]  # "torch.float64"
+    try:
+        return array.dtype if isinstance(array.dtype, np.dtype) else np.dtype(name)
+    except TypeError:
+        raise TypeMismatch(
+            f"an array of {array.dtype} on a GPU", instead="Pass one of float64, float32, integers or booleans."
+        ) from None
 
 
 _CUDA = (2, 13)  # DLPack's numbers of memory of a GPU's, and of managed memory

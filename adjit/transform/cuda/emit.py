@@ -181,6 +181,20 @@ class HostExpressions(Expressions):
             return Text(f"{self._ours(kind)}({self.text(op.source)})")
         return super().op(op)
 
+    def slice(self, op: ir.Slice) -> Text:
+        if op.base in self.on_host:
+            return super().slice(op)
+        # not by the backend's own subscripts, which know fewer kinds than NumPy has
+        return Text(
+            f"{self._ours('sliced')}({self.text(op.base)}, {self.globals.module('np')}.s_[{self.selectors(op)}])"
+        )
+
+    def reshape(self, op: ir.Reshape) -> Text:
+        if op.base in self.on_host:
+            return super().reshape(op)
+        shape = parenthesised([self.text(extent) for extent in op.shape]) if op.shape else "()"
+        return Text(f"{self._ours('reshaped')}({self.text(op.base)}, {shape})")
+
     def transpose(self, op: ir.Transpose) -> Text:
         if op.axes == tuple(range(len(op.axes))):
             return self.operand(op.base)

@@ -224,7 +224,7 @@ class _Outline:
         # what is yielded may be in the last tail
         host = _without_unread(ir.Region(tuple(map(self.parameter, body.args)), tuple(ops), tuple(yields)))
         params = tuple(ir.map_tree(self.parameter, tree) for tree in self.function.params)
-        allocs = (op.out for op in host.inside if isinstance(op, ir.Alloc | ir.Copy))
+        allocs = (op.out for op in host.inside if isinstance(op, (ir.Alloc, ir.Copy, *ir.VIEWS)))
         kept = frozenset(out for out in allocs if self.aliases.find(out) in self.mapping.on_host)
         comments = () if self.of_kernel else self.function.comments
         made = dataclasses.replace(self.function, params=params, body=host, comments=comments)
@@ -459,6 +459,7 @@ class _Outline:
         self.tail.origin, self.tail.after = nest.outer.origin, name
 
     def axis(self, loop: ir.For, builder: Writer) -> Axis:
+        is_natural = self.is_natural(loop.start)
         ends = [self.host(o, builder, loop.origin) for o in (loop.start, loop.stop, loop.step)]
         if not ir.same(ends, (loop.start, loop.stop, loop.step)):
             # how many threads there are is for the host to know
@@ -472,7 +473,7 @@ class _Outline:
         if loop.step != ir.integer(1):
             return Axis(loop, ir.integer(0), trips, trips, True)
         trips = loop.stop if loop.start == ir.integer(0) else trips
-        return Axis(loop, loop.start, loop.stop, trips, is_natural=self.is_natural(loop.start))
+        return Axis(loop, loop.start, loop.stop, trips, is_natural=is_natural)
 
     def is_natural(self, operand: ir.Operand) -> bool:
         """Whether a number is known not to be below zero."""

@@ -189,13 +189,11 @@ class Expressions:
                 extent = "size" if array_type_of(array).ndim == 1 else f"shape[{axis}]"
                 return Text(f"{self.atom(array)}.{extent}")
             case ir.Slice():
-                written = op.selectors[: written_selectors(array_type_of(op.base), op.selectors)]
-                return Text(f"{self.atom(op.base)}[{', '.join(self.selector(s) for s in written)}]")
+                return self.slice(op)
             case ir.Transpose():
                 return self.transpose(op)
             case ir.Reshape():
-                shape = self.operands(op.shape) if op.shape else "()"
-                return Text(f"{self.atom(op.base)}.reshape({shape})")
+                return self.reshape(op)
             case ir.Copy(source=source, out=out):
                 # copy() makes C order, in numba as in NumPy
                 copied = ".T.copy().T" if array_type_of(out).layout == "F" else ".copy()"
@@ -222,6 +220,18 @@ class Expressions:
     def barrier(self) -> str:
         """All threads of a block wait for each other."""
         return f"{self.globals.text(ir.of_cuda('syncthreads'))}()"
+
+    def slice(self, op: ir.Slice) -> Text:
+        return Text(f"{self.atom(op.base)}[{self.selectors(op)}]")
+
+    def selectors(self, op: ir.Slice) -> str:
+        """What stands between the brackets of a view."""
+        written = op.selectors[: written_selectors(array_type_of(op.base), op.selectors)]
+        return ", ".join(map(self.selector, written))
+
+    def reshape(self, op: ir.Reshape) -> Text:
+        shape = self.operands(op.shape) if op.shape else "()"
+        return Text(f"{self.atom(op.base)}.reshape({shape})")
 
     def selector(self, selector: ir.Selector) -> str:
         if isinstance(selector, ir.NewAxis):

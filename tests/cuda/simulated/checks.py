@@ -1,11 +1,19 @@
 """Arguments on the device, and the comparison that all functions of the table go through."""
 
+import contextlib
+
 import numpy as np
 import pytest
-from numba import cuda
 
 import adjit
-from adjit.runtime.cuda.check import UNWRITTEN, watched
+from adjit.runtime.cuda import check as races
+from adjit.runtime.cuda.backend import cuda
+from adjit.runtime.cuda.check import UNWRITTEN
+from adjit.runtime.library.gpus import SIMULATED
+
+# looks into the simulator, or at what a GPU does not have
+simulated = pytest.mark.simulator
+on_gpu = pytest.mark.gpu
 
 PRECISE = {np.float64: 1e-11, np.float32: 3e-4}
 
@@ -51,6 +59,13 @@ def assert_close(got, wanted, tolerance):
     assert np.isfinite(wanted).all()
     scale = max(1.0, np.abs(wanted).max(initial=0.0))
     np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance * scale)
+
+
+@contextlib.contextmanager
+def watched():
+    """Yields a list of what is wrong with the launches inside, which the simulator alone can tell."""
+    with races.watched() if SIMULATED else contextlib.nullcontext([]) as found:
+        yield found
 
 
 def check(function, args, dtype):

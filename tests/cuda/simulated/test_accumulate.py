@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.runtime.cuda.check import UNWRITTEN, watched
-from tests.cuda.simulated.checks import assert_close, on_device, on_host
+from adjit.runtime.cuda.check import UNWRITTEN
+from tests.cuda.simulated.checks import assert_close, on_device, on_host, watched
 from tests.cuda.wide import columns, ones, scaled, total, turned
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.runtime.cuda.check import watched
 from adjit.runtime.cuda.ordered import add_in_order
+from adjit.runtime.library.gpus import SIMULATED
 from tests.cuda.ordering import gathered, in_blocks, in_planes, interpolated
-from tests.cuda.simulated.checks import on_device, on_host
+from tests.cuda.simulated.checks import on_device, on_host, watched
 
 G = np.random.default_rng(1)
 
@@ -34,7 +34,8 @@ def test_sums_are_those_of_one_thread(function, given):
         total = np.zeros(x.size)
         for place, weight in zip(k, w, strict=True):
             total[place] += math.cos(x[place]) * weight
-        assert (found[0] == total).all()
+        # a GPU has cosines of its own
+        np.testing.assert_array_max_ulp(found[0], total, 0 if SIMULATED else 8)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_elements_of_any_array(shape):
         if k >= 0:
             wanted.reshape(-1)[k] += value
     base = on_device(np.zeros((*shape, 2)))
-    target = base[..., 0]
+    target = adjit.cuda.sliced(base, np.s_[..., 0])
     add_in_order(target, on_device(places), on_device(values))
     assert (on_host(base)[..., 0] == wanted).all()
     assert (on_host(base)[..., 1] == 0.0).all()

@@ -7,7 +7,8 @@ import pytest
 from numba import cuda
 
 import adjit
-from tests.cuda.simulated.checks import arguments, assert_close, check, on_device, on_host
+from adjit.runtime.library.gpus import SIMULATED
+from tests.cuda.simulated.checks import arguments, assert_close, check, on_device, on_gpu, on_host, simulated
 from tests.cuda.simulated.functions import FUNCTIONS, chain, ensemble, in_threads, misfit, norm, pairs, seep, two_sums
 
 SINGLE = [
@@ -35,6 +36,34 @@ def test_sizes_that_fill_blocks_and_leave_them_part_full(function, others, n):
         assert_close(on_host(got), wanted, 1e-12)
     else:
         assert np.isnan(on_host(got)[0])
+
+
+@on_gpu
+@pytest.mark.parametrize("n", [255, 256, 257, 10_001, 1_000_003])
+@pytest.mark.parametrize("function, others", [(chain, 1), (two_sums, 1), (in_threads, 0)])
+def test_many_blocks(function, others, n):
+    x = np.random.default_rng(n).uniform(0.1, 0.9, n)
+    more = [x * 0.5 + 0.1] * others or [0.7]
+    given = x, *more
+    value, pullback = adjit.vjp(function, *given)
+    seed = value * 0.0 + 0.3
+    own, pulled = adjit.vjp(function, *map(on_device, given), target="cuda")
+    assert_close(on_host(own), value, 1e-11)
+    wanted = pullback(seed)
+    for bar, expected in zip(on_host(pulled(on_device(seed))), wanted, strict=True):
+        assert_close(bar, expected, 1e-11)
+
+
+@on_gpu
+@pytest.mark.parametrize("shape", [(300, 500), (1, 70_000), (70_000, 3)])
+def test_many_blocks_of_planes(shape):
+    g = np.random.default_rng(1)
+    given = g.random(shape[0]), g.random(shape[1])
+    value, pullback = adjit.vjp(pairs, *given)
+    seed = g.random(np.shape(value))
+    own, pulled = adjit.vjp(pairs, *map(on_device, given), target="cuda")
+    assert_close(on_host(own), value, 1e-11)
+    assert_close(on_host(pulled(on_device(seed))), pullback(seed), 1e-11)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +218,7 @@ def test_the_source_runs_as_it_is_printed(tmp_path):
 
 
 def test_what_compiles_is_told():
-    assert adjit.cuda.backend() == "simulator"
+    assert (adjit.cuda.backend() == "simulator") == SIMULATED
 
 
 def test_streams_are_where_launches_go():
@@ -203,6 +232,7 @@ def test_streams_are_where_launches_go():
     assert launch(5)[2] == 0
 
 
+@simulated
 def test_launches_with_other_types_are_noticed():
     # the fixture that looks at all of them: a GPU would have no kernel for these
     @cuda.jit("void(int64[::1], float64)")

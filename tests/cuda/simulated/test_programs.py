@@ -5,9 +5,9 @@ import pytest
 
 import adjit
 import adjit.api.on_device as on_device_module
-from adjit.runtime.cuda.check import UNWRITTEN, watched
+from adjit.runtime.cuda.check import UNWRITTEN
 from tests.cuda.launching import PROGRAMS, arguments, permuted
-from tests.cuda.simulated.checks import assert_close, like, on_device, on_host
+from tests.cuda.simulated.checks import assert_close, like, on_device, on_host, simulated, watched
 
 # three of four are left to the long run
 NAMES = [
@@ -54,7 +54,7 @@ def test_under_a_memory_limit(name):
     assert_close(on_host(found), wanted(name, given), 1e-11)
 
 
-def test_launches_of_programs_and_of_derivatives_are_looked_at(monkeypatch):
+def test_launches_of_programs_are_looked_at(monkeypatch):
     monkeypatch.setenv("ADJIT_CUDA_CHECK", "1")
     program, _, wrt = PROGRAMS["network"]
     given = arguments(np.random.default_rng(2))["network"]
@@ -63,6 +63,12 @@ def test_launches_of_programs_and_of_derivatives_are_looked_at(monkeypatch):
     x, order = on_device(np.linspace(0.0, 1.0, 8)), np.array([0, 1, 2, 3, 4, 5, 6, 0])
     with pytest.raises(adjit.Race, match="the kernel picked has a race: two"):
         adjit.grad(permuted, target="cuda")(x, on_device(order))
+
+
+@simulated
+def test_launches_of_a_derivative_are_looked_at(monkeypatch):
+    monkeypatch.setenv("ADJIT_CUDA_CHECK", "1")
+    x, order = on_device(np.linspace(0.0, 1.0, 8)), np.array([0, 1, 2, 3, 4, 5, 6, 0])
     # where the programs' own are not looked at, those of the derivative have it as well
     monkeypatch.setattr(on_device_module, "check_program", lambda *_: None)
     with pytest.raises(adjit.InternalError, match="a generated kernel has a race: "):

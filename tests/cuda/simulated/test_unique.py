@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.runtime.cuda.check import watched
 from tests.cuda.ordering import permuted, permuted_rows, picked
-from tests.cuda.simulated.checks import assert_close, on_device, on_host
+from tests.cuda.simulated.checks import assert_close, on_device, on_host, watched
 
 
 @pytest.mark.parametrize("function, shape", [(permuted, (12,)), (permuted_rows, (12, 3))])

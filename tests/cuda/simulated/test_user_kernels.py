@@ -9,14 +9,14 @@ import pytest
 from numba import cuda
 
 import adjit
-from adjit.runtime.cuda.check import UNWRITTEN, watched
+from adjit.runtime.cuda.check import UNWRITTEN
 from adjit.runtime.cuda.launch import load
 from adjit.transform import kernel_pipeline
 from tests.cuda.kernels import elements
 from tests.cuda.kernels.harness import copies, derived, is_float, shadow
 from tests.cuda.kernels.test_kernels import CASES, SELDOM
 from tests.cuda.kernels.test_random import arguments_of, kernel_of, launch_of
-from tests.cuda.simulated.checks import on_device, on_host
+from tests.cuda.simulated.checks import on_device, on_host, simulated, watched
 
 SUFFIXES = {"tangent": "_dot", "adjoint": "_bar"}
 # a loop of which nobody knows how many trips it makes keeps its values in lists
@@ -191,6 +191,7 @@ def faults_of(text, names, name, launch, given):
     return [fault for fault in found if "no barrier between them" in fault or "two blocks" in fault]
 
 
+@simulated
 @pytest.mark.parametrize("name", ["log sum exp", "staged", "transposed", "in parts", "local kept"])
 def test_each_barrier_is_needed(name):
     made, launch, given = emitted(name)
@@ -201,6 +202,7 @@ def test_each_barrier_is_needed(name):
     assert not faults_of(made.text, made.globals, made.name, launch, given)
 
 
+@simulated
 def test_each_atomic_addition_is_needed():
     made, launch, given = emitted("staged")
     lines = made.text.splitlines()
