@@ -23,6 +23,7 @@ import statistics
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 # the driver's package is called cuda, too, and is not this file
@@ -69,7 +70,7 @@ def spent(run):
 
 def copy_rate(scale, rounds):
     """Gigabytes a second that a copy on the device moves, read and written."""
-    size = max(1024, int(2**27 * scale))
+    size = max(1024, int(2**30 * scale))
     source, target = (cuda.to_device(np.zeros(size // 8)) for _ in range(2))
     target.copy_to_device(source)
     cuda.synchronize()
@@ -82,22 +83,28 @@ def counting():
     """Yields a list of the kernels that are launched within it."""
     launched = []
     if is_simulated():
-        from numba.cuda.simulator.kernel import FakeCUDAKernel as Launched
+        from numba.cuda.simulator.kernel import FakeCUDAKernel
+
+        ways = [(FakeCUDAKernel, "__call__")]
     else:
-        from numba.cuda.dispatcher import CUDADispatcher as Launched
-    name = "__call__" if is_simulated() else "call"
-    before = getattr(Launched, name)
+        from numba.cuda.dispatcher import CUDADispatcher
 
-    def call(self, *arguments):
-        if not getattr(self, "_device", False):
-            launched.append(self)
-        return before(self, *arguments)
+        from adjit.runtime.cuda.kernels import Kernel
 
-    setattr(Launched, name, call)
-    try:
+        ways = [(CUDADispatcher, "call"), (Kernel, "launch")]
+
+    def noted(before):
+        def call(self, *arguments):
+            if not getattr(self, "_device", False):
+                launched.append(self)
+            return before(self, *arguments)
+
+        return call
+
+    with contextlib.ExitStack() as stack:
+        for owner, name in ways:
+            stack.enter_context(mock.patch.object(owner, name, noted(getattr(owner, name))))
         yield launched
-    finally:
-        setattr(Launched, name, before)
 
 
 def registers(kernels):

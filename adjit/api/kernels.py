@@ -395,7 +395,9 @@ class _OnDevice(_Made):
         if host is None:
             with compiler_lock:
                 host = self.hosts.get(key) or self.hosts.setdefault(key, self.loaded(key))
-        with looking_at_kernels(), np.errstate(all="ignore"):
+        from adjit.runtime.cuda import backend
+
+        with backend.in_context(), looking_at_kernels(), np.errstate(all="ignore"):
             host(*given)
 
     def host(self, arguments: Sequence[types.Type], shadows: Sequence[types.Type]) -> Any:

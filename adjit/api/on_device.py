@@ -51,17 +51,16 @@ class OnDevice(Specialising, Picklable):
         self._dress()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        from adjit.runtime.cuda import arrays, backend, streams
+
         bound = derivatives.bound(self.derivative, arguments, keywords)
-        given = _given(self.derivative, list(self.__signature__.parameters), bound)
-
-        from adjit.runtime.cuda import arrays, streams
-
         own = _leaves_of(bound)
-        arrays.check_one_device(shown(self.derivative), own)
         # what the caller chose with `adjit.cuda.on` comes first
-        with streams.on(streams.current() or arrays.stream_for(own)):
+        with backend.in_context(), streams.on(streams.current() or arrays.stream_for(own)):
+            given = _given(self.derivative, list(self.__signature__.parameters), bound)
+            arrays.check_one_device(shown(self.derivative), own)
             found = self._called(given)
-        return arrays.as_first(found, own)
+            return arrays.as_first(found, own)
 
     def _called(self, given: tuple[Any, ...]) -> Any:
         """What a call with the backend's arrays gives."""
@@ -228,6 +227,7 @@ class PullbackOnDevice:
     _active: tuple[int, ...]
     _sweep: Any
     _arguments: tuple[Any, ...]
+    _library: str
     _layouts: Layouts = ()
 
     def __call__(self, *seeds: Any, several: bool = False) -> tuple[Any, ...]:
@@ -241,7 +241,9 @@ class PullbackOnDevice:
                 instead="Give one that is shaped as the value: a tuple where that is one.",
             )
         seed = conform(seeds[0], self._result, "the seed")
-        bars = () if not self._active else self._sweep(*self._arguments, seed)
+        from adjit.runtime.cuda import arrays
+
+        bars = () if not self._active else arrays.converted(self._sweep(*self._arguments, seed), self._library)
         layouts = dict(enumerate(self._layouts))
         found = {k: like(layouts.get(k), bar, {}) for k, bar in zip(self._active, bars, strict=True)}
         return tuple(found.get(k) for k in self._positions)
@@ -256,9 +258,10 @@ class PullbackOnDevice:
 
 def pull_on_device(spec: Any, options: Options, arguments: Sequence[Any], count: int) -> tuple[Any, PullbackOnDevice]:
     """The value, and the function that takes an adjoint of it to those of the first `count` arguments."""
-    from adjit.runtime.cuda import memory
+    from adjit.runtime.cuda import arrays, memory
 
     names = list(derivatives.parameters(spec).parameters)
+    library = arrays.library_of(_leaves_of(arguments))
     layouts: Layouts = ()
     given = _given(spec, names, arguments)
     laid = laid_out(spec, names, given)
@@ -269,7 +272,8 @@ def pull_on_device(spec: Any, options: Options, arguments: Sequence[Any], count:
     active = tuple(k for k in range(count) if _is_active(template(kept[k])))
     value = _value_of(spec, options)(*kept)
     sweep = derive(Derivative(function=spec, kind="vjp", wrt=active), options) if active else None
-    return value, PullbackOnDevice(spec, template(value), range(count), active, sweep, kept, layouts)
+    pullback = PullbackOnDevice(spec, template(value), range(count), active, sweep, kept, library, layouts)
+    return arrays.converted(value, library), pullback
 
 
 def _value_of(spec: Any, options: Options) -> Any:

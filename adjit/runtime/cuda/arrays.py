@@ -8,6 +8,7 @@ their types, and results of the kind of the first of them.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +17,8 @@ import numpy as np
 from numba import from_dtype, types
 
 from adjit.errors import WrongDevice
-from adjit.runtime.cuda.backend import alias, as_device_array, cuda, view
+from adjit.runtime.cuda.backend import alias, as_backend, as_device_array, cuda, view
+from adjit.runtime.cuda.device_array import DeviceArray
 from adjit.runtime.library.gpus import MODULE
 from adjit.runtime.library.gpus import is_on_device as is_device_array
 from adjit.runtime.library.xoroshiro import States
@@ -24,9 +26,17 @@ from adjit.runtime.library.xoroshiro import States
 
 def type_of(array: Any) -> types.Array:
     """numba's type for an array on the device."""
-    seen = alias(as_device_array(array))
+    own = as_device_array(array)
+    if isinstance(own, DeviceArray):
+        return _type_of(own.dtype, own.ndim, own.layout)
+    seen = alias(own)
     layout = "C" if seen.flags.c_contiguous else "F" if seen.flags.f_contiguous else "A"
-    found: types.Array = types.Array(from_dtype(seen.dtype), seen.ndim, layout)  # type: ignore[call-overload]
+    return _type_of(seen.dtype, seen.ndim, layout)
+
+
+@functools.cache
+def _type_of(dtype: np.dtype[Any], ndim: int, layout: str) -> types.Array:
+    found: types.Array = types.Array(from_dtype(dtype), ndim, layout)  # type: ignore[call-overload]
     return found
 
 
@@ -77,7 +87,7 @@ def taken(value: Any) -> Any:
 
 def stream_for(arguments: Sequence[Any]) -> Any:
     """The stream that the library of the first array launches on now; 0 for the default one."""
-    kind = _first(arguments)
+    kind = library_of(arguments)
     if kind == "cupy":
         place = sys.modules["cupy"].cuda.get_current_stream().ptr
     elif kind == "torch":
@@ -87,13 +97,14 @@ def stream_for(arguments: Sequence[Any]) -> Any:
     return cuda.external_stream(place) if place else 0
 
 
-def _first(arguments: Sequence[Any]) -> str:
+def library_of(arguments: Sequence[Any]) -> str:
+    """The library of the first array on the device among these, the backend if it is none that is known."""
     return next((_library(a) for a in _flat(arguments) if is_device_array(a)), "numba")
 
 
 def as_first(result: Any, arguments: Sequence[Any]) -> Any:
     """Results as arrays of the library whose array is the first among the arguments."""
-    return _converted(result, _first(arguments))
+    return converted(result, library_of(arguments))
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:
@@ -104,13 +115,16 @@ def _library(array: Any) -> str:
     return type(array).__module__.partition(".")[0]
 
 
-def _converted(result: Any, kind: str) -> Any:
+def converted(result: Any, kind: str) -> Any:
+    """A result, in tuples as well, as arrays of a library; what a caller gave is itself again."""
     if isinstance(result, tuple):
-        return tuple(_converted(part, kind) for part in result)
+        return tuple(converted(part, kind) for part in result)
     if not is_device_array(result):
         return result
+    if isinstance(result, DeviceArray) and is_device_array(result.keep) and not isinstance(result.keep, DeviceArray):
+        return result.keep
     if kind == "cupy":
         return sys.modules["cupy"].asarray(result)
     if kind == "torch":
         return sys.modules["torch"].as_tensor(result, device="cuda")
-    return result
+    return as_backend(result)

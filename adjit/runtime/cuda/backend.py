@@ -6,16 +6,21 @@ Unsupported where neither is installed, or not the one that is asked for.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numba import types
 
 from adjit.errors import Unsupported, WrongCall
+from adjit.runtime.cuda.described import Described
+from adjit.runtime.cuda.device_array import DeviceArray
 from adjit.runtime.cuda.dlpack import described
 from adjit.runtime.cuda.pool import Pool
+from adjit.runtime.cuda.streams import current
 from adjit.runtime.library.gpus import ASKED, BACKEND, MODULE, PACKAGES, SIMULATED, as_numba_scalar, is_installed
 
 
@@ -87,32 +92,70 @@ def is_in_kernel() -> bool:
 def allocated(shape: tuple[int, ...], dtype: np.dtype[Any], stream: Any) -> Any:
     """An array on the device, in C order, with nothing stored in it, for kernels on this stream."""
     size = math.prod(shape) * dtype.itemsize
-    if SIMULATED or not size:
+    if SIMULATED:
         return cuda.device_array(shape, dtype)
+    if not size:
+        return DeviceArray(0, shape, None, dtype, None)
     block = pool.take(size, int(stream) if stream else 0)
-    interface = block.memory.__cuda_array_interface__
-    described = {**interface, "shape": shape, "strides": None, "typestr": dtype.str, "stream": None}
-    return cuda.as_cuda_array(_Part(described, block), sync=False)
+    return DeviceArray(block.memory.place, shape, None, dtype, block)
 
 
-def _raw(size: int) -> Any:
-    return cuda.device_array(size, np.uint8)
+class _Memory:
+    """Memory of the driver's."""
+
+    def __init__(self, size: int) -> None:
+        self.array = cuda.device_array(size, np.uint8)
+        self.place: int = self.array.__cuda_array_interface__["data"][0]
+
+
+pool = Pool(_Memory)
 
 
 def as_device_array(value: Any) -> Any:
-    """The backend's array for what has `__cuda_array_interface__`, or speaks DLPack; itself if it is one."""
-    if hasattr(value, "__cuda_ndarray__") and (SIMULATED or isinstance(value, cuda.devicearray.DeviceNDArrayBase)):
+    """An array of any library on the device, as generated code has it; itself if it is one.
+
+    Of what another stream than the current one works on, the work is waited for.
+    """
+    if isinstance(value, DeviceArray):
         return value
-    if not hasattr(value, "__cuda_array_interface__"):
-        interface, capsule = described(value, None if SIMULATED else _LEGACY_STREAM)
-        if SIMULATED:
-            fake = importlib.import_module("numba.cuda.simulator.cudadrv.devicearray")
-            return fake.FakeCUDAArray(np.asarray(_Described(interface, capsule)))
-        value = _Part(interface, capsule)
-    return cuda.as_cuda_array(value)
+    if SIMULATED:
+        return _simulated(value)
+    if hasattr(value, "__cuda_array_interface__"):
+        interface, keep = value.__cuda_array_interface__, value
+        _wait_for(interface.get("stream"))
+    else:
+        interface, keep = described(value, _LEGACY_STREAM)
+        keep = (value, keep)
+    # of records, numba's leave out what fields they have
+    dtype = value.dtype if isinstance(getattr(value, "dtype", None), np.dtype) else np.dtype(interface["typestr"])
+    strides = interface.get("strides")
+    shape = tuple(map(int, interface["shape"]))
+    return DeviceArray(interface["data"][0], shape, None if strides is None else tuple(strides), dtype, keep)
+
+
+def _simulated(value: Any) -> Any:
+    if hasattr(value, "__cuda_ndarray__"):
+        return value
+    if hasattr(value, "__cuda_array_interface__"):
+        return cuda.as_cuda_array(value)
+    fake = importlib.import_module("numba.cuda.simulator.cudadrv.devicearray")
+    return fake.FakeCUDAArray(np.asarray(Described(*described(value, None))))
 
 
 _LEGACY_STREAM = 1  # whose work comes after that of all others, and before
+
+
+def _wait_for(stream: int | None) -> None:
+    """Waits for the work on a stream, unless what is launched now comes after it anyway."""
+    own = current()
+    number = int(own) if own else _LEGACY_STREAM
+    if stream is not None and stream != number:
+        cuda.external_stream(stream).synchronize()
+
+
+def as_backend(array: Any) -> Any:
+    """The backend's own array for one of generated code's."""
+    return cuda.as_cuda_array(array, sync=False) if isinstance(array, DeviceArray) else array
 
 
 def alias(array: Any) -> np.ndarray[Any, Any]:
@@ -120,31 +163,13 @@ def alias(array: Any) -> np.ndarray[Any, Any]:
     if SIMULATED:
         own: np.ndarray[Any, Any] = array._ary
         return own
-    if not array.size:
-        # there is no memory to describe
-        return np.empty(array.shape, array.dtype)
-    interface = array.__cuda_array_interface__
-    # of records, the backend leaves out what fields they have
-    fields = {"descr": array.dtype.descr} if array.dtype.names else {}
-    return np.asarray(_Described(interface | fields))
+    found: np.ndarray[Any, Any] = as_device_array(array).alias()
+    return found
 
 
 def view(base: Any, seen: np.ndarray[Any, Any]) -> Any:
     """The part of an array on the device that `seen` shows of its alias."""
-    if SIMULATED:
-        return type(base)(seen)
-    if not seen.size:
-        return cuda.device_array(seen.shape, seen.dtype)
-    place = seen.__array_interface__["data"][0]
-    described = {
-        "shape": seen.shape,
-        "strides": seen.strides,
-        "typestr": seen.dtype.str,
-        "data": (place, False),
-        "version": 3,
-        "stream": None,
-    }
-    return cuda.as_cuda_array(_Part(described, base), sync=False)
+    return type(base)(seen) if SIMULATED else as_device_array(base).seen(seen)
 
 
 def set_to_zero(array: Any, stream: Any) -> None:
@@ -152,30 +177,24 @@ def set_to_zero(array: Any, stream: Any) -> None:
     if SIMULATED:
         array._ary[...] = 0
     elif array.size:
-        cuda.driver.device_memset(array, 0, array.nbytes, stream=stream)
+        cuda.driver.driver.cuMemsetD8Async(array.place, 0, array.nbytes, int(stream) if stream else 0)
 
 
-pool = Pool(_raw)
+def copy_flat(source: Any, target: Any, stream: Any) -> None:
+    """The elements of an array in C order to another such one of as many bytes."""
+    if SIMULATED:
+        target._ary.reshape(-1)[...] = source._ary.reshape(-1)
+    elif target.size:
+        cuda.driver.driver.cuMemcpyDtoDAsync(
+            target.place, as_device_array(source).place, target.nbytes, int(stream) if stream else 0
+        )
 
 
-class _Described:
-    """What NumPy takes an array's description from; `owner`: what keeps the memory."""
-
-    def __init__(self, interface: dict[str, Any], owner: Any = None) -> None:
-        self.owner = owner
-        fields = {"descr": interface["descr"]} if "descr" in interface else {}
-        self.__array_interface__ = fields | {
-            "shape": interface["shape"],
-            "strides": interface["strides"],
-            "typestr": interface["typestr"],
-            "data": interface["data"],
-            "version": 3,
-        }
-
-
-class _Part:
-    """A part of an array, which keeps that."""
-
-    def __init__(self, interface: dict[str, Any], base: Any) -> None:
-        self.__cuda_array_interface__ = interface
-        self.base = base
+@contextlib.contextmanager
+def in_context() -> Iterator[None]:
+    """Within it, the backend asks the driver once for the context of this thread."""
+    if SIMULATED:
+        yield
+        return
+    with cuda.cudadrv.devices._runtime.ensure_context():
+        yield

@@ -18,6 +18,7 @@ import numpy as np
 
 from adjit.runtime.compile import register
 from adjit.runtime.cuda.device import MOST_BLOCKS, THREADS
+from adjit.runtime.cuda.kernels import quick
 from adjit.runtime.cuda.memory import empty
 from adjit.runtime.cuda.simulated import MATH
 from adjit.runtime.cuda.streams import current
@@ -131,12 +132,17 @@ def load(text: str, names: Mapping[str, Any], name: str, title: str) -> Any:
     host = ast.Module([tree.body.pop()], [])
     if SIMULATED:
         tree = as_compiled(tree, is_single)
-    own = {name: MATH for name, value in scope.items() if SIMULATED and value is math}
+    own: dict[str, Any] = {name: MATH for name, value in scope.items() if SIMULATED and value is math}
     in_kernels = scope | own
     exec(compile(tree, filename, "exec", dont_inherit=True), in_kernels)
-    scope = in_kernels | dict.fromkeys(own, math)
+    own = dict.fromkeys(own, math) | {kernel.name: quick(in_kernels[kernel.name]) for kernel in _functions(tree)}
+    scope = in_kernels | own
     exec(compile(as_compiled(host, is_single), filename, "exec", dont_inherit=True), scope)
     return scope[name]
+
+
+def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
 
 
 def resolved(value: Any) -> Any:

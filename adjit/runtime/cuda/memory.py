@@ -12,8 +12,19 @@ from typing import Any
 import numpy as np
 
 from adjit.errors import Aliased, TypeMismatch
-from adjit.runtime.cuda.backend import alias, allocated, cuda, pool, set_to_zero, view
+from adjit.runtime.cuda.backend import (
+    alias,
+    allocated,
+    as_backend,
+    as_device_array,
+    copy_flat,
+    cuda,
+    pool,
+    set_to_zero,
+    view,
+)
 from adjit.runtime.cuda.device import THREADS
+from adjit.runtime.cuda.kernels import for_types
 from adjit.runtime.cuda.streams import current
 from adjit.runtime.library.gpus import SIMULATED
 
@@ -111,7 +122,7 @@ def number(value: Any, dtype: Any = np.float64) -> Any:
 
 def read(cell: Any) -> Any:
     """A number on the device, for the host: waits until the kernels before it have run."""
-    found = cell.copy_to_host(stream=current())
+    found = as_backend(cell).copy_to_host(stream=current())
     if not SIMULATED and current():
         current().synchronize()
     return found[()]
@@ -129,7 +140,7 @@ def linspace(start: float, stop: float, num: int, dtype: Any) -> Any:
 
 def sent(array: np.ndarray[Any, Any]) -> Any:
     """A copy of an array of the host's on the device."""
-    return cuda.to_device(array, stream=current())
+    return as_device_array(cuda.to_device(array, stream=current()))
 
 
 _constants: dict[int, tuple[np.ndarray[Any, Any], Any]] = {}
@@ -139,7 +150,7 @@ def constant(array: np.ndarray[Any, Any]) -> Any:
     """A global array of the program's on the device, the same one for each call."""
     known = _constants.get(id(array))
     if known is None:
-        known = _constants[id(array)] = (array, cuda.to_device(np.ascontiguousarray(array)))
+        known = _constants[id(array)] = (array, as_device_array(cuda.to_device(np.ascontiguousarray(array))))
     return known[1]
 
 
@@ -175,11 +186,18 @@ def _flat(array: Any) -> Any:
     return array if seen.flags.c_contiguous else view(array, seen.T)
 
 
+def _named(dtype: np.dtype[Any]) -> str:
+    """The name of a type in a kernel's signature."""
+    return "boolean" if dtype == np.bool_ else str(dtype)
+
+
 def _fill_with(array: Any, value: Any) -> None:
     seen = alias(array)
     if seen.size:
         blocks = -(-seen.size // THREADS)
-        _fill[blocks, THREADS, current()](view(array, seen.reshape(seen.size)), seen.dtype.type(value))
+        kind = _named(seen.dtype)
+        kernel = for_types(_fill, f"{kind}[::1], {kind}")
+        kernel[blocks, THREADS, current()](view(array, seen.reshape(seen.size)), seen.dtype.type(value))
 
 
 def _copy_into(source: Any, target: Any) -> None:
@@ -187,10 +205,8 @@ def _copy_into(source: Any, target: Any) -> None:
     seen, goal = alias(source), alias(target)
     if not seen.size:
         return
-    blocks = -(-seen.size // THREADS)
     if seen.flags.c_contiguous:
-        flat = view(source, seen.reshape(seen.size)), view(target, goal.reshape(seen.size))
-        _copy_flat[blocks, THREADS, current()](*flat)
+        copy_flat(source, target, current())
         return
     _copy_strided(source, seen, target, goal)
 
@@ -201,27 +217,20 @@ def _copy_strided(source: Any, seen: np.ndarray[Any, Any], target: Any, goal: np
         lead = (np.newaxis,) * (3 - seen.ndim)
         blocks = -(-seen.size // THREADS)
         parts = view(source, seen[lead]), view(target, goal.reshape(extents))
-        _copy_boxes[blocks, THREADS, current()](*parts)
+        kind = _named(seen.dtype)
+        kernel = for_types(_copy_boxes, f"{kind}[:, :, :], {kind}[:, :, ::1]")
+        kernel[blocks, THREADS, current()](*parts)
         return
     for k in range(seen.shape[0]):
         _copy_strided(source, seen[k], target, goal[k])
 
 
-@cuda.jit
 def _fill(array, value):  # type: ignore[no-untyped-def]
     i = cuda.grid(1)
     if i < array.size:
         array[i] = value
 
 
-@cuda.jit
-def _copy_flat(source, target):  # type: ignore[no-untyped-def]
-    i = cuda.grid(1)
-    if i < source.size:
-        target[i] = source[i]
-
-
-@cuda.jit
 def _copy_boxes(source, target):  # type: ignore[no-untyped-def]
     at = cuda.grid(1)
     if at < source.shape[0] * source.shape[1] * source.shape[2]:

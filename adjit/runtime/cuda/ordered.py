@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.runtime.cuda.backend import alias, cuda, view
+from adjit.runtime.cuda.backend import alias, as_backend, cuda, view
 from adjit.runtime.cuda.device import THREADS
 from adjit.runtime.cuda.memory import empty
 from adjit.runtime.cuda.streams import current
@@ -35,6 +35,7 @@ def add_in_order(array: Any, places: Any, values: Any) -> None:
     size = 1 << (count - 1).bit_length()
     order = empty(size, np.int64)
     shape = -(-size // THREADS), THREADS, current()
+    order, keys, numbers, target = map(as_backend, (order, keys, numbers, target))
     _numbered[shape](keys, order, LAST)
     width = 2
     while width <= size:

@@ -110,6 +110,7 @@ def of_device() -> CC:
 
 def taken_of(kernel: Any) -> Taken:
     """What a kernel takes that a GPU has compiled for one signature."""
+    kernel = getattr(kernel, "dispatcher", kernel)
     asked = (kernel.get_regs_per_thread, kernel.get_local_mem_per_thread, kernel.get_shared_mem_per_block)
     return Taken(*map(_most, asked))
 

@@ -27,7 +27,9 @@ def is_installed(backend: str) -> bool:
 
 def is_on_device(value: Any) -> bool:
     """Whether it is an array on a GPU, of whatever library."""
-    if hasattr(value, "__cuda_array_interface__") or hasattr(value, "__cuda_ndarray__"):
+    if hasattr(type(value), "is_on_gpu") or hasattr(value, "__cuda_ndarray__"):
+        return True
+    if hasattr(value, "__cuda_array_interface__"):
         return True
     device = getattr(value, "__dlpack_device__", None)
     return callable(device) and not isinstance(value, type) and device()[0] in _CUDA
