@@ -80,6 +80,7 @@ class DerivedKernel:
     def __init__(self, kernel: Any, kind: Literal["primal", "tangent", "adjoint"], options: Options) -> None:
         self.kernel, self.kind, self.options = kernel, kind, options
         self.function = python_function(kernel)
+        self._plain_signature = inspect.signature(self.function)
         self.parameters = list(signature(self.function).parameters)
         taken = list(self.parameters)
         self._shadow_names: list[str] = []
@@ -103,11 +104,11 @@ class DerivedKernel:
             if not self.is_on_device:
                 self._run(grid, block, shared_bytes, arguments, named)
                 return
-            from adjit.runtime.cuda import arrays, streams
+            from adjit.runtime.cuda import arrays, backend, streams
 
             given = (*arguments, *named.values())
             arrays.check_one_device(f"{self.kind}({self.function.__name__})", given)
-            with streams.on(stream or streams.current() or arrays.stream_for(given)):
+            with backend.in_context(), streams.on(stream or streams.current() or arrays.stream_for(given)):
                 self._run(grid, block, shared_bytes, arguments, named)
 
         return launch
@@ -262,7 +263,7 @@ class DerivedKernel:
                 instead="Look for the right name.",
             )
         try:
-            return list(inspect.signature(self.function).bind(*args, **named).args)
+            return list(self._plain_signature.bind(*args, **named).args)
         except TypeError as fault:
             raise WrongCall(f"{self.function.__name__}: {fault}", instead="Give each argument one value.") from None
 
@@ -395,9 +396,7 @@ class _OnDevice(_Made):
         if host is None:
             with compiler_lock:
                 host = self.hosts.get(key) or self.hosts.setdefault(key, self.loaded(key))
-        from adjit.runtime.cuda import backend
-
-        with backend.in_context(), looking_at_kernels(), np.errstate(all="ignore"):
+        with looking_at_kernels(), np.errstate(all="ignore"):
             host(*given)
 
     def host(self, arguments: Sequence[types.Type], shadows: Sequence[types.Type]) -> Any:

@@ -51,6 +51,15 @@ class DeviceArray:
         return "F" if self.alias().flags.f_contiguous else "A"
 
     @property
+    def bounds(self) -> tuple[int, int]:
+        """The addresses between which its elements lie; the same twice if it has none."""
+        if self.is_c_contiguous or not self.size:
+            return self.place, self.place + self.size * self.dtype.itemsize
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        first = self.place + sum(r for r in reach if r < 0)
+        return first, self.place + sum(r for r in reach if r > 0) + self.dtype.itemsize
+
+    @property
     def words(self) -> tuple[int, ...]:
         """What a kernel is given for it: numba's structure of an array, a word each."""
         return (0, 0, self.size, self.dtype.itemsize, self.place, *self.shape, *self.strides)

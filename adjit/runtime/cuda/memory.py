@@ -24,6 +24,7 @@ from adjit.runtime.cuda.backend import (
     view,
 )
 from adjit.runtime.cuda.device import THREADS
+from adjit.runtime.cuda.device_array import DeviceArray
 from adjit.runtime.cuda.kernels import for_types
 from adjit.runtime.cuda.streams import current
 from adjit.runtime.library.gpus import SIMULATED
@@ -58,6 +59,8 @@ def ones(shape: Shape, dtype: Any = np.float64) -> Any:
 
 def empty_like(array: Any, dtype: Any = None) -> Any:
     """An array of the shape of another, in its order if that is Fortran's, with nothing stored in it."""
+    if isinstance(array, DeviceArray) and array.is_c_contiguous:
+        return empty(array.shape, array.dtype if dtype is None else dtype)
     seen = alias(array)
     kind = seen.dtype if dtype is None else np.dtype(dtype)
     if seen.flags.f_contiguous and not seen.flags.c_contiguous:
@@ -164,6 +167,10 @@ def check_output(output: Any, argument: Any) -> None:
 
 def check_separate(left: Any, right: Any) -> None:
     """Aliased if two arrays share memory of which one is written, or it takes long to see whether they do."""
+    if isinstance(left, DeviceArray) and isinstance(right, DeviceArray):
+        (first, end), (other, other_end) = left.bounds, right.bounds
+        if end <= other or other_end <= first:
+            return
     try:
         shared = np.shares_memory(alias(left), alias(right), max_work=_WORK)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
@@ -182,6 +189,8 @@ def clear_workspaces() -> None:
 
 def _flat(array: Any) -> Any:
     """The elements of an array without gaps, in the order of memory."""
+    if isinstance(array, DeviceArray) and array.is_c_contiguous:
+        return array
     seen = alias(array)
     return array if seen.flags.c_contiguous else view(array, seen.T)
 

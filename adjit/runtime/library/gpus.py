@@ -37,9 +37,10 @@ def is_on_device(value: Any) -> bool:
 
 def dtype_of(array: Any) -> np.dtype[Any]:
     """NumPy's type for the elements of an array on a GPU, of whatever library; TypeMismatch where it has none."""
-    name = str(array.dtype).rpartition(".")[2]  # "torch.float64"
+    if isinstance(array.dtype, np.dtype):
+        return array.dtype
     try:
-        return array.dtype if isinstance(array.dtype, np.dtype) else np.dtype(name)
+        return np.dtype(str(array.dtype).rpartition(".")[2])  # "torch.float64"
     except TypeError:
         raise TypeMismatch(
             f"an array of {array.dtype} on a GPU", instead="Pass one of float64, float32, integers or booleans."
