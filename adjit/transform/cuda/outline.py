@@ -39,9 +39,9 @@ from adjit.transform.cuda.gathers import gather_additions
 from adjit.transform.cuda.homes import BlockNest, Home, check_size, private
 from adjit.transform.cuda.in_order import in_order
 from adjit.transform.cuda.kernel_body import Axis, KernelBody, Sum
-from adjit.transform.cuda.late_additions import additions_last
 from adjit.transform.cuda.mapping import Mapping, Nest
 from adjit.transform.cuda.meeting import with_atomics
+from adjit.transform.cuda.memory_order import in_memory_order
 from adjit.transform.cuda.pairs import by_pairs
 from adjit.transform.cuda.parameters import Parameters
 from adjit.transform.cuda.plan import Launched, Plan, cell_type
@@ -619,7 +619,7 @@ class _Outline:
     ) -> None:
         # what is left of loops in a kernel is a thread's own
         serial = [ir.with_loops(op, parallel=False) for op in ops]
-        own, counts = rolled(additions_last(serial, self.aliases))
+        own, counts = rolled(in_memory_order(serial, self.aliases))
         parameters = Parameters(self.function, self.cells, self.loads, counts, own)
         heading = [ir.Comment(text=ir.REVERSE_SWEEP)] if self.is_reverse else []
         body = ir.Region(tuple(parameters.vars), (*heading, *parameters.head, *parameters.ops), ())

@@ -8,7 +8,10 @@ parameters with their values.
 
 A compiler that knows the trips writes all of them out. Then each element of the array is a register, and so is what the
 second loop would make of it again and the first one has made before. A thread has 255 of them, what goes beyond is
-spilled, and where threads have so many few of them run at a time. In its local memory the array takes none.
+spilled, and where threads have so many few of them run at a time. In its local memory the array takes none, and each
+access goes through the memory of the device, beyond its caches: where a thread has little else to do there, it is
+written out all the same. Measured on an H100, milliseconds, loops and written out: 64 steps of a logistic map 0.95 and
+0.35, 96 of them 1.2 and 0.39, with what is spilled; tridiagonal systems of 24 rows 1.39 and 1.47, of 32 1.67 and 1.94.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from adjit.transform.ir.types import array_type_of
 from adjit.transform.rewrite.affine_ops import Writer
 
 MOST_KEPT = 384  # bytes from loop to loop: 96 registers of the 128 with which enough threads run at a time
+MOST_WRITTEN_OUT = 3072  # bytes, where a thread's arrays are most of what it loads and stores
+MOST = 3  # times as many bytes
 
 
 def rolled(ops: Sequence[ir.Op]) -> tuple[Sequence[ir.Op], dict[ir.Var, ir.Const]]:
@@ -64,11 +69,22 @@ class _Loops:
     def rolled(self) -> dict[ir.Op, range]:
         """The loops, and their trips."""
         found = {loop: (trips, self.places(loop)) for loop, trips in self.over_arrays(self.region)}
-        full: set[ir.Operand] = {array for array, size in self.sizes.items() if size > MOST_KEPT}
+        limit = MOST_WRITTEN_OUT if self.is_mostly_own() else MOST_KEPT
+        full: set[ir.Operand] = {array for array, size in self.sizes.items() if size > limit}
         for loop, (trips, places) in found.items():
-            if len(trips) * self.kept(loop, places) > MOST_KEPT:
+            if len(trips) * self.kept(loop, places) > limit:
                 full.update(places.values())
         return {loop: trips for loop, (trips, places) in found.items() if full.intersection(places.values())}
+
+    def is_mostly_own(self) -> bool:
+        """Whether a thread's own arrays are most of what it loads and stores."""
+        own = others = 0
+        for op, count in _counted_inside(self.region, 1):
+            if isinstance(op, ir.Load | ir.Store):
+                is_own = ir.base_of(op.array, self.made) in self.sizes
+                size = count * _bytes(op.array) * (1 + (isinstance(op, ir.Store) and op.add))
+                own, others = (own + size, others) if is_own else (own, others + size)
+        return own > MOST * others
 
     def over_arrays(self, region: ir.Region) -> Iterator[tuple[ir.For, range]]:
         """The outermost loops of literal trips that index a thread's array with their counter."""

@@ -204,6 +204,8 @@ class Folding:
         """Where the text of `op` would end up if it folded; None if it is not of the kind that folds."""
         if len(op.results) != 1 or op.results[0].user or self._uses[op.results[0]] != 1:
             return None
+        if isinstance(op, ir.Load) and op.early:
+            return None
         out = op.results[0]
         reader, position = self._readers[out]
         if reader is not region:

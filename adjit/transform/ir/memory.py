@@ -65,11 +65,13 @@ class Extent(Op):
 
 @node
 class Load(Op):
-    """`array[index]`, one integer an axis; negative ones count from the end. A scalar."""
+    """`array[index]`, one integer an axis; negative ones count from the end. A scalar. early: a statement of its own,
+    where it stands."""
 
     array: Operand = operand(memory="read")
     index: tuple[Operand, ...] = operands()
     out: Var = result()
+    early: bool = False
 
 
 @node

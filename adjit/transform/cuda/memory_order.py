@@ -1,0 +1,122 @@
+"""In kernels, loads stand before stores to other arrays, and atomic additions after all that does not wait for them.
+
+In: the operations of a kernel. Out: the same, in another order.
+
+    y_bar[i] = 0.0                                 r_bar_item = r_bar[i]
+    cuda.atomic.add(table_bar, j, v)               y_bar[i] = 0.0
+    r_bar[i] += table[j] * w                       r_bar[i] = r_bar_item + table[j] * w
+                                                   cuda.atomic.add(table_bar, j, v)
+
+A compiler moves no load up over a store, as it does not know that the arrays are apart; nor can a thread go on before
+what it loads is there. Several loads in a row are waited for once. What is loaded moves over stores alone: between them
+the compiler puts it where it likes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Collection, Sequence
+
+from adjit.transform import ir
+from adjit.transform.analysis.alias import Aliases
+from adjit.transform.ir.types import array_type_of
+
+
+def in_memory_order(ops: Sequence[ir.Op], aliases: Aliases) -> list[ir.Op]:
+    """The operations of a kernel, with loads early and atomic additions late."""
+    region = ir.Region((), tuple(ops), ())
+    own = frozenset(op.out for op in region.inside if isinstance(op, ir.Alloc))
+    return _Order(aliases, own, region).ordered(ops)
+
+
+class _Order:
+    """`own`: arrays of threads and blocks, of which the compiler knows that no other pointer leads to them."""
+
+    def __init__(self, aliases: Aliases, own: Collection[ir.Operand], region: ir.Region):
+        self.aliases, self.own, self.made = aliases, own, region.made
+
+    def ordered(self, ops: Sequence[ir.Op], yields: Sequence[ir.Operand] = ()) -> list[ir.Op]:
+        """The operations, and those inside them, in order; `yields`: what is read after them."""
+        found: list[ir.Op] = []
+        start = 0  # of those that others may stand before
+        late: list[ir.Op] = []
+        for op in ops:
+            if isinstance(op, ir.Store) and op.atomic and not op.extreme:
+                late.append(op)
+                continue
+            if op.regions or _is_waited_for(op):
+                found += late
+                late = []
+                self.keep_early(found, start, op.reads)
+                inner = [ir.with_ops(region, self.ordered(region.ops, region.yields)) for region in op.regions]
+                found.append(ir.with_regions(op, inner) if inner else op)
+                start = len(found)
+                continue
+            if any(self.is_at(op, store) for store in late):
+                found += late
+                late = []
+            self.place(op, found, start)
+        found += late
+        self.keep_early(found, start, yields)
+        return found
+
+    def place(self, op: ir.Op, found: list[ir.Op], start: int) -> None:
+        """Puts an operation behind the others, and what it loads before stores to other arrays."""
+        if isinstance(op, ir.Load):
+            found.insert(self.before_stores(op, found, start), op)
+            return
+        if isinstance(op, ir.Store) and op.add and self.is_shown(op.array):
+            kind = array_type_of(op.array).dtype
+            item = ir.Var(ir.element_name(op.array), kind)
+            load = ir.Load(array=op.array, index=op.index, out=item, origin=op.origin)
+            place = self.before_stores(load, found, start)
+            if place < len(found) and op.value.type == kind:
+                total = ir.Var("total", kind)
+                found.insert(place, load)
+                found.append(ir.Call(callee=operator.add, args=(item, op.value), outs=(total,), origin=op.origin))
+                found.append(dataclasses.replace(op, value=total, add=False))
+                return
+        found.append(op)
+
+    def before_stores(self, load: ir.Load, found: Sequence[ir.Op], start: int) -> int:
+        """The place before the first store of those that a load may stand before; the end if there is none."""
+        place = len(found)
+        if not self.is_shown(load.array):
+            return place
+        for k in range(len(found) - 1, start - 1, -1):
+            op = found[k]
+            if any(out in load.operands for out in op.results) or (isinstance(op, ir.Store) and self.is_at(load, op)):
+                break
+            if isinstance(op, ir.Store) and self.is_shown(op.array):
+                place = k
+        return place
+
+    def keep_early(self, found: list[ir.Op], start: int, read: Sequence[ir.Operand]) -> None:
+        """Makes statements of loads, from a place on, of which something is made behind a store to another array."""
+        needed, behind = set(read), set[ir.Operand]()  # after the place at hand; and there after a store
+        for k in range(len(found) - 1, start - 1, -1):
+            op = found[k]
+            if isinstance(op, ir.Store) and self.is_shown(op.array):
+                behind |= needed
+            if isinstance(op, ir.Load) and op.out in behind and self.is_shown(op.array):
+                found[k] = dataclasses.replace(op, early=True)
+            elif isinstance(op, ir.Call) and not op.effect:
+                # it is written where it is read
+                behind.update(op.args if behind.intersection(op.outs) else ())
+            needed.update(op.operands)
+
+    def is_shown(self, array: ir.Operand) -> bool:
+        """Whether it is an array of the caller's, or of another kernel's."""
+        return ir.base_of(array, self.made) not in self.own
+
+    def is_at(self, op: ir.Op, store: ir.Op) -> bool:
+        """Whether an operation reads or writes the array that a store is to."""
+        assert isinstance(store, ir.Store)
+        arrays = [*op.memory_read] if op.memory_written is None else [*op.memory_read, op.memory_written]
+        return self.aliases.find(store.array) in map(self.aliases.find, arrays)
+
+
+def _is_waited_for(op: ir.Op) -> bool:
+    """Whether other threads may be waited for there."""
+    return isinstance(op, ir.Barrier) or (isinstance(op, ir.Call) and op.effect)
