@@ -417,9 +417,9 @@ class _Outline:
         return found
 
     def launch(self, nest: Nest, builder: Writer) -> None:
-        trips = self.shared_trips(nest, builder)
-        if trips:
-            self.launch_rows(nest, trips, builder)
+        shared = self.shared_trips(nest, builder)
+        if shared:
+            self.launch_rows(nest, shared, builder)
             return
         name = self.name(nest.outer.origin)
         axes = [self.axis(nest.loops[k], builder) for k in nest.axes]

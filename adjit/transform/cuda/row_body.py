@@ -54,7 +54,9 @@ class RowBody:
         self.far: ir.Operand = ir.integer(1) if rows.along else self.place("blockDim", "x", "far")
         last = self.integer(operator.sub, self.threads, ir.integer(1), "last")
         self.spare = self.integer(operator.sub, last, self.thread, "spare")
-        self.is_first = builder.call(operator.eq, self.thread, ir.integer(0), type=types.boolean, name="is_first")
+        self.is_first: ir.Operand = builder.call(
+            operator.eq, self.thread, ir.integer(0), type=types.boolean, name="is_first"
+        )
         self.is_row: ir.Operand | None = None  # None where there is no row that is none
         head = builder.ops
         with builder.region() as ops:

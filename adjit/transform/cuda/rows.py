@@ -25,6 +25,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import touched
+from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.sums import partial_sums
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Serial, Sharing, is_own
@@ -89,6 +90,7 @@ class _Rows:
     ):
         self.loops, self.atomic, self.sharing = loops, atomic, sharing
         self.aliases, self.iterations = function.analysis(Aliases), function.analysis(Iterations)
+        self.naturals = function.analysis(Naturals)
         self.inside = loops[0].body.defines
         self.made = loops[0].body.made
         self.stored = {self.aliases.find(array) for array in loops[0].body.memory_written}
@@ -243,17 +245,17 @@ class _Rows:
             memory = {self.aliases.find(a.array), self.aliases.find(b.array)}
             if memory <= set(self.atomic):
                 return False
-        if one.loop is None or other.loop is None or not _are_dealt_alike(one.loop, other.loop):
+        if one.loop is None or other.loop is None or not self.are_dealt_alike(one.loop, other.loop):
             return True
         if not isinstance(a, ir.Load | ir.Store) or not isinstance(b, ir.Load | ir.Store):
             return True
         counters = (one.loop.body.args[0], other.loop.body.args[0])
         return not is_own([a, b], lambda index: 0 if index in counters else None)
 
-
-def _are_dealt_alike(one: ir.For, other: ir.For) -> bool:
-    """Whether a thread has the same counters in both, as far as those are in both."""
-    return one.start == other.start and one.step == other.step
+    def are_dealt_alike(self, one: ir.For, other: ir.For) -> bool:
+        """Whether a thread has the same counters in both, as far as those are in both, none of them below zero."""
+        is_same = one.start == other.start and one.step == other.step
+        return is_same and self.naturals.counts(one) and self.naturals.counts(other)
 
 
 def _is_plain(op: ir.Op) -> bool:
