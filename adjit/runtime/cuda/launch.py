@@ -60,14 +60,14 @@ def share(*extents: int) -> Grid:
     return (*grid[:-1], max(1, min(grid[-1], wanted, most))), block, stream
 
 
-def rows(*extents: int, axes: int = 1, along: bool = False, apart: bool = False, has_sums: bool = False) -> Grid:
+def rows(*extents: int, axes: int = 1, along: bool = False, apart: bool = False, spread: bool = False) -> Grid:
     """Several threads for each of as many rows as the first `axes` extents say; the others are trips that they share.
 
-    along: what lies side by side is of one row. apart: rows whose threads are several have a block each. has_sums: the
+    along: what lies side by side is of one row. apart: rows whose threads are several have a block each. spread: the
     blocks are bounded in number, and go on to further rows.
     """
     counts, longest = extents[:axes], max(extents[axes:])
-    threads = _threads_of_row(math.prod(counts), longest, along, apart)
+    threads = threads_of_row(math.prod(counts), longest, along, apart)
     left = THREADS // threads
     if axes == 1:
         widths = [left]
@@ -78,7 +78,7 @@ def rows(*extents: int, axes: int = 1, along: bool = False, apart: bool = False,
         widths = [x, left // x]
     grid = [max(1, -(-n // width)) for n, width in zip(counts, widths, strict=True)]
     grid[1:] = [min(count, _MOST_HIGH) for count in grid[1:]]
-    if has_sums:
+    if spread:
         most = MOST_BLOCKS
         for k, count in enumerate(grid):
             grid[k] = max(1, min(count, most))
@@ -87,7 +87,17 @@ def rows(*extents: int, axes: int = 1, along: bool = False, apart: bool = False,
     return tuple(grid), block, current()
 
 
-def _threads_of_row(count: int, longest: int, along: bool, apart: bool) -> int:
+def rows_along(shape: Grid) -> int:
+    """How many rows a launch has at a time, if the threads of each are along x."""
+    return thread_count(shape) // shape[1][0]
+
+
+def rows_across(shape: Grid) -> int:
+    """The same, if they are along y."""
+    return thread_count(shape) // shape[1][1]
+
+
+def threads_of_row(count: int, longest: int, along: bool, apart: bool) -> int:
     """How many threads each of `count` rows has, a power of two, if they share so many trips.
 
     Measured on an H100, of sums of exponentials along rows in double precision, of 256 MB: from 16 columns on 16

@@ -58,7 +58,7 @@ class Nest:
     split: Split | None = None
     rows: Rows | None = None
 
-    def additions(self, aliases: Aliases) -> list[tuple[str, tuple[ir.Var, ...]]]:
+    def additions(self, aliases: Aliases, by_rows: bool = False) -> list[tuple[str, tuple[ir.Var, ...]]]:
         """What is done about each array and sum that the nest changes, and which those are."""
         apart = set(self.split.stores) if self.split else set()
         adds = [op for op in self.outer.body.inside if isinstance(op, ir.Store) and op.add and op not in apart]
@@ -71,7 +71,7 @@ class Nest:
             (f"{extreme(self.outer) or 'sums'}, a part for each block", tuple(slot.out for slot in self.outer.slots)),
             ("each thread adds up its trips, a second launch those sums", split),
             ("atomic additions", shared),
-            ("each thread's own", tuple(place.made.out for place in self.places)),
+            ("each row's own" if by_rows else "each thread's own", tuple(place.made.out for place in self.places)),
         ]
         # several values may be called the same
         return [
@@ -221,9 +221,9 @@ class Mapping:
         atomic = set(meeting) - ({self._aliases.find(s.array) for s in apart.stores} if apart else set())
         plain = dict.fromkeys(v for s in sharings for v in s.disjoint if self._aliases.find(v) not in atomic)
         rows = None
-        if self._with_rows and not own and apart is None:
+        if self._with_rows and apart is None:
             ops = (*(op for ops in sunk for op in ops), *loops[-1].body.ops)
-            rows = rows_of(loops, ops, atomic, self._sharings.of, self._function)
+            rows = rows_of(loops, ops, atomic, own, self._sharings.of, self._function)
         return Nest(tuple(loops), tuple(sunk), frozenset(atomic), tuple(plain), own, apart, rows)
 
     def _sharing(self, loop: ir.For) -> Sharing | None:

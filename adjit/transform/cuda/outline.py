@@ -458,12 +458,17 @@ class _Outline:
         name = self.name(nest.outer.origin)
         axes = [self.axis(nest.loops[k], builder) for k in nest.axes]
         trips = tuple(axis.trips for axis in axes)
-        said = {"along": rows.along, "apart": not rows.together, "has_sums": bool(nest.outer.slots)}
+        is_spread = bool(nest.outer.slots or nest.places)
+        said = {"along": rows.along, "apart": not rows.together, "spread": is_spread}
         options = (*((("axes", len(axes)),) if len(axes) > 1 else ()), *(item for item in said.items() if item[1]))
         shape = builder.call(callees.ROWS, *trips, *shared, type=_SHAPE, name="blocks", options=options)
         found = self.parts(nest.outer, shape, builder)
-        body = RowBody(nest, rows, axes, found, bool(found), self.aliases)
-        additions = nest.additions(self.aliases)
+        count = callees.ROWS_ALONG if rows.along else callees.ROWS_ACROSS
+        slots = {
+            p: self.slots(p.made, p.shape, p.type, count, rows.along or p.is_first, shape, builder) for p in nest.places
+        }
+        body = RowBody(nest, rows, axes, found, slots, is_spread, self.aliases)
+        additions = nest.additions(self.aliases, by_rows=True)
         self.emit_kernel(name, [_note(additions), *body.ops], shape, nest.outer.origin, builder)
         self.launches.append(Launched(self.kernels[-1], nest.outer.origin, _TOGETHER, trips, tuple(additions)))
         self.tail.sums += found

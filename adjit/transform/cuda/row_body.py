@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from numba import types
 
@@ -29,6 +29,7 @@ from adjit.transform.cuda.additions import Extreme
 from adjit.transform.cuda.kernel_body import Axis, Sum
 from adjit.transform.cuda.mapping import Nest
 from adjit.transform.cuda.rows import Rows
+from adjit.transform.cuda.slots import Place
 from adjit.transform.ir.types import array_type, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
 
@@ -37,10 +38,17 @@ _MOST_THREADS = 256  # of a block
 
 class RowBody:
     def __init__(
-        self, nest: Nest, rows: Rows, axes: Sequence[Axis], sums: Sequence[Sum], is_spread: bool, aliases: Aliases
+        self,
+        nest: Nest,
+        rows: Rows,
+        axes: Sequence[Axis],
+        sums: Sequence[Sum],
+        slots: Mapping[Place, ir.Var],
+        is_spread: bool,
+        aliases: Aliases,
     ):
         self.nest, self.rows, self.axes, self.aliases = nest, rows, axes, aliases
-        self.sums = sums
+        self.sums, self.slots = sums, slots
         self.builder = builder = Writer(nest.outer.origin)
         self.known: dict[ir.Var, ir.Operand] = {}
         self.parts: dict[ir.Type, ir.Var] = {}
@@ -58,6 +66,13 @@ class RowBody:
             operator.eq, self.thread, ir.integer(0), type=types.boolean, name="is_first"
         )
         self.is_row: ir.Operand | None = None  # None where there is no row that is none
+        self.own = {place.made for place in slots}
+        for place, room in slots.items():
+            width, local = self.place("blockDim", first, "width"), self.place("threadIdx", first, "own")
+            before = self.integer(operator.mul, self.place("blockIdx", "x", "block"), width, "first")
+            row = self.integer(operator.add, before, local, "row")
+            selectors = place.selectors(row, rows.along or place.is_first)
+            builder.emit(ir.Slice(base=room, selectors=selectors, out=place.made.out))
         head = builder.ops
         with builder.region() as ops:
             totals = self.level(len(axes) - 1, [s.first for s in sums])
@@ -135,6 +150,8 @@ class RowBody:
         builder, inner = self.builder, self.nest.inner.body
         self.known.update(zip(inner.args[1:], totals, strict=True))
         ops = (*(op for ops in self.nest.sunk for op in ops), *inner.ops)
+        if self.slots:
+            self.wait()  # of the row before some threads may be at an element yet
         if self.rows.together:
             self.is_first = self.both(self.is_first, self.is_row, "is_first")
             self.several(ops)
@@ -152,15 +169,20 @@ class RowBody:
     def several(self, ops: Sequence[ir.Op]) -> None:
         for op in ops:
             if op in self.rows.barriers:
-                call = ir.Call(callee=callees.ROW_BARRIER, args=(self.threads,), outs=(), effect=True)
-                self.builder.emit(call)
+                self.wait()
             self.op(op)
+
+    def wait(self) -> None:
+        """The threads of the row wait for each other."""
+        self.builder.emit(ir.Call(callee=callees.ROW_BARRIER, args=(self.threads,), outs=(), effect=True))
 
     def op(self, op: ir.Op) -> None:
         """What all threads of a row do alike, or the first one, or all of them together."""
         if op in self.rows.shared:
             assert isinstance(op, ir.For)
             self.shared(op)
+        elif isinstance(op, ir.Alloc | ir.Copy):
+            self.filled(op)
         elif isinstance(op, ir.Store):
             self.by_first(ir.substituted(self.addition(op), self.known))
         elif isinstance(op, ir.Call) and op.outs and op.outs[0] in self.rows.carried:
@@ -200,17 +222,10 @@ class RowBody:
         builder = self.builder
         start, stop, step = (self.operand(o) for o in (loop.start, loop.stop, loop.step))
         is_counted = (start, step) != (ir.integer(0), ir.integer(1))
-        trips = self.trips(dataclasses.replace(loop, start=start, stop=stop, step=step))
-        if self.rows.together:
-            assert self.is_row is not None
-            args = (self.is_row, trips, ir.integer(0))
-            trips = builder.call(ir.select, *args, type=types.int64, name="trips")
-        spared = self.integer(operator.add, trips, self.spare, "spared")
-        own = self.integer(operator.floordiv, spared, self.threads, "own")
+        own = self.turns(self.trips(dataclasses.replace(loop, start=start, stop=stop, step=step)))
         at, counter = ir.Var("turn", types.int64), loop.body.args[0]
         with builder.region() as ops:
-            far = self.integer(operator.mul, at, self.threads, "far")
-            place = self.integer(operator.add, far, self.thread, counter.name)
+            place = self.turn(at, counter.name)
             if is_counted:
                 offset = place if step == ir.integer(1) else self.integer(operator.mul, step, place, "offset")
                 place = self.integer(operator.add, start, offset, counter.name)
@@ -230,6 +245,40 @@ class RowBody:
         builder.emit(ir.For(stop=own, inits=tuple(inits), body=body, outs=outs, origin=loop.origin))
         for slot, own_sum, out in zip(loop.slots, is_own, outs, strict=True):
             self.known[slot.out] = out if own_sum else self.of_row(slot, out, kind)
+
+    def turns(self, trips: ir.Operand) -> ir.Operand:
+        """How many of so many trips the thread makes: none of a row that is none."""
+        if self.rows.together:
+            assert self.is_row is not None
+            args = (self.is_row, trips, ir.integer(0))
+            trips = self.builder.call(ir.select, *args, type=types.int64, name="trips")
+        spared = self.integer(operator.add, trips, self.spare, "spared")
+        return self.integer(operator.floordiv, spared, self.threads, "turns")
+
+    def turn(self, number: ir.Var, name: str) -> ir.Operand:
+        """Which trip the thread makes in its turn of this number."""
+        before = self.integer(operator.mul, number, self.threads, "before")
+        return self.integer(operator.add, before, self.thread, name)
+
+    def filled(self, op: ir.Alloc | ir.Copy) -> None:
+        """What an array of the row's own has in it when it is made: the threads store what is beside each other."""
+        if isinstance(op, ir.Alloc) and op.fill is None:
+            return
+        builder, out = self.builder, op.out
+        *others, last = builder.shape(out)
+
+        own = self.turns(last)
+
+        def row(at: tuple[ir.Var, ...]) -> None:
+            with builder.loop(own, "turn", origin=op.origin) as turn:
+                index = (*at, self.turn(turn, "k"))
+                if isinstance(op, ir.Copy):
+                    builder.store(out, index, builder.load(self.operand(op.source), index))
+                else:
+                    assert op.fill is not None
+                    builder.store(out, index, op.fill)
+
+        builder.nest(others, row)
 
     def trips(self, loop: ir.For) -> ir.Operand:
         """How many trips a loop makes; what is below zero is none, too."""

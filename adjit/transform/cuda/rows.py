@@ -30,6 +30,7 @@ from adjit.transform.analysis.sums import partial_sums
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Serial, Sharing, is_own
 from adjit.transform.cuda.additions import Extreme, extreme
+from adjit.transform.cuda.slots import Place
 from adjit.transform.ir.types import array_type_of
 
 FEW_TRIPS = 16  # a loop with fewer, known while compiling, is not worth sharing
@@ -59,7 +60,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Event:
-    """What a row does between two others, and which of its threads do it. `loop`: the shared one."""
+    """What a row does between two others, and which of its threads do it. `loop`: the one whose trips they share."""
 
     op: ir.Op
     who: Who
@@ -71,33 +72,42 @@ def rows_of(
     loops: Sequence[ir.For],
     ops: Sequence[ir.Op],
     atomic: Collection[ir.Operand],
+    own: Sequence[Place],
     sharing: SharingOf,
     function: ir.Function,
 ) -> Rows | None:
     """How the trips of a nest, each of which does `ops`, are shared by several threads; None if they are not.
 
-    atomic: memory, by alias class, that several trips may add to
+    atomic: memory, by alias class, that several trips may add to. own: the arrays that each trip has for itself.
     """
-    if len(loops) > MOST_AXES or extreme(loops[0]) is not None:
+    if len(loops) > MOST_AXES or extreme(loops[0]) is not None or any(place.is_local for place in own):
         return None
-    found = _Rows(loops, atomic, sharing, function)
-    return found.of(ops)
+    return _Rows(loops, atomic, own, sharing, function).of(ops)
 
 
 class _Rows:
     def __init__(
-        self, loops: Sequence[ir.For], atomic: Collection[ir.Operand], sharing: SharingOf, function: ir.Function
+        self,
+        loops: Sequence[ir.For],
+        atomic: Collection[ir.Operand],
+        own: Sequence[Place],
+        sharing: SharingOf,
+        function: ir.Function,
     ):
         self.loops, self.atomic, self.sharing = loops, atomic, sharing
         self.aliases, self.iterations = function.analysis(Aliases), function.analysis(Iterations)
         self.naturals = function.analysis(Naturals)
         self.inside = loops[0].body.defines
         self.made = loops[0].body.made
-        self.stored = {self.aliases.find(array) for array in loops[0].body.memory_written}
+        self.own = {place.made for place in own}
+        mine = {self.aliases.find(op.out) for op in self.own}
+        self.stored = {self.aliases.find(array) for array in loops[0].body.memory_written} - mine
         self.carried: set[ir.Operand] = set()
         self.shared: dict[ir.Op, Extreme | None] = {}
         self.barriers: set[ir.Op] = set()
-        self.together = self.fits = True
+        # what a row that is none finds in arrays of integers may be no index
+        self.together = all(ir.is_float(op.out.type) for op in self.own)
+        self.fits = True
         self._shareable: dict[ir.For, bool] = {}
 
     def of(self, ops: Sequence[ir.Op]) -> Rows | None:
@@ -112,7 +122,8 @@ class _Rows:
         if not self.fits or not trips:
             return None
         along = len(self.loops) == 1 and self.lies_along()
-        return Rows(self.shared, frozenset(self.barriers), frozenset(self.carried), self.together, along, trips)
+        together = self.together and not self.has_made_indices(ops)
+        return Rows(self.shared, frozenset(self.barriers), frozenset(self.carried), together, along, trips)
 
     # ------------------------------------------------------------------------------------------------- what is shared
 
@@ -128,7 +139,10 @@ class _Rows:
         if extreme(loop) is not None:
             return loop.outs[0] not in self.carried
         found = self.sharing(loop)
-        return not isinstance(found, Serial) and not (found.added or found.shared or found.scratch)
+        if isinstance(found, Serial) or found.scratch:
+            return False
+        # what rows add to atomically threads of one may as well
+        return all(self.aliases.find(array) in self.atomic for array in (*found.added, *found.shared))
 
     def trips(self, loop: ir.Op) -> Affine | None:
         """How many trips a shared loop makes, as it is known before the nest."""
@@ -162,6 +176,27 @@ class _Rows:
         is_followed = isinstance(op, (ir.Call, *ir.VIEWS))
         return is_followed and op is not None and any(self.depends(o, counter) for o in op.operands)
 
+    def has_made_indices(self, ops: Sequence[ir.Op]) -> bool:
+        """Whether an element depends on what shared loops make: of a row that is none it may be none as well."""
+        made: set[ir.Operand] = {out for loop in self.shared for out in loop.results}
+        outside = list(self.outside(ops))
+        count = -1
+        while count < len(made):
+            count = len(made)
+            for op in outside:
+                yields = (y for region in op.regions for y in region.yields)
+                if any(o in made for o in (*op.operands, *yields)):
+                    made.update(op.results, *(region.args for region in op.regions))
+        return any(i in made for op in outside if isinstance(op, ir.Load) for i in op.index)
+
+    def outside(self, ops: Sequence[ir.Op]) -> Iterator[ir.Op]:
+        """The operations but those in shared loops."""
+        for op in ops:
+            yield op
+            if op not in self.shared:
+                for region in op.regions:
+                    yield from self.outside(region.ops)
+
     # ------------------------------------------------------------------------------------------------- a row in order
 
     def walk(self, ops: Sequence[ir.Op], pending: Sequence[_Event], is_uniform: bool) -> list[_Event]:
@@ -176,7 +211,7 @@ class _Rows:
                     self.together &= is_uniform
             elif op.regions:
                 left = self.control(op, left, is_uniform)
-            elif not _is_plain(op):
+            elif not _is_plain(op) and op not in self.own:
                 self.fits = False
             else:
                 left = self.event(op, left, is_uniform)
@@ -204,6 +239,7 @@ class _Rows:
             return left
         known = is_uniform and isinstance(op, ir.For) and not op.stops
         known = known and not any(o in self.inside for o in op.operands[:3])
+        self.together &= known
         # of an earlier trip anything may be pending
         left = [*pending, *(event for region in op.regions for event in self.events(region))]
         for region in op.regions:
@@ -223,12 +259,24 @@ class _Rows:
 
     def as_event(self, op: ir.Op) -> _Event | None:
         """What an operation touches, None if that is nothing."""
+        if isinstance(op, ir.Alloc | ir.Copy):
+            return self.filling(op)
         accesses = tuple(inner for inner in ir.with_inner(op) if touched(inner))
         if not accesses:
             return None
         if isinstance(op, ir.For):
             return _Event(op, "shared", accesses, op)
         return _Event(op, "first" if isinstance(op, ir.Store) else "all", accesses)
+
+    def filling(self, op: ir.Alloc | ir.Copy) -> _Event | None:
+        """What the threads of a row do together where an array is made."""
+        if isinstance(op, ir.Copy):
+            item = ir.Var("item", array_type_of(op.out).dtype)
+            accesses = [ir.Load(array=op.source, index=(), out=item), ir.Store(array=op.out, index=(), value=item)]
+            return _Event(op, "shared", tuple(accesses))
+        if op.fill is None:
+            return None
+        return _Event(op, "shared", (ir.Store(array=op.out, index=(), value=op.fill),))
 
     def clash(self, one: _Event, other: _Event) -> bool:
         """Whether a thread of the row may be at an element that another one stores to."""
