@@ -22,8 +22,10 @@ _HOMES = {
     "backend": "backend",
     "device": "THREADS block_max block_min block_number block_sum block_total cbrt ceil degrees floor fmax fmin "
     "greater heaviside is_inside lesser logaddexp logaddexp2 logical_and logical_or max_of_parts maximum "
-    "min_of_parts minimum radians rint sign signbit sum_of_parts thread_number trunc",
-    "launch": "block_count bounds cover in_blocks one_block one_thread parts row_count share spread thread_count",
+    "min_of_parts minimum radians rint row_barrier row_max row_min row_sum sign signbit sum_of_parts "
+    "thread_number trunc",
+    "launch": "block_count bounds cover in_blocks one_block one_thread parts row_count rows rows_across rows_along "
+    "share spread thread_count",
     "memory": "arange check_output check_separate clear_workspaces constant copy copy_in_f_order empty empty_like full "
     "full_like linspace number ones ones_like read reshaped sliced transposed zeros zeros_like",
     "ordered": "add_in_order",

@@ -84,7 +84,8 @@ def _plan_of(derivative: Derivative, arg_types: Sequence[types.Type]) -> Plan:
 
     def plan(made: ir.Function) -> Plan:
         asked = derivative.strategy
-        return planned(made, numbers(made, arg_types), deterministic=asked.deterministic, wide=asked.wide)
+        given = numbers(made, arg_types)
+        return planned(made, given, False, asked.deterministic, asked.wide, asked.uses("rows"))
 
     given = tuple(map(as_numbers, arg_types))
     made = released(build(derivative, given), for_gpu=True)

@@ -17,8 +17,8 @@ from typing import Literal
 MECHANISMS = frozenset(
     {
         "carry", "clears", "dissolve", "expand", "extrema", "fills", "fuse", "gather", "hoist", "interchange", "lanes",
-        "late", "maps", "origins", "outer", "promote", "reassociate", "multiples", "places", "substitute", "tiles",
-        "upwards", "weigh", "workspace",
+        "late", "maps", "origins", "outer", "promote", "reassociate", "multiples", "places", "rows", "substitute",
+        "tiles", "upwards", "weigh", "workspace",
     }
 )  # fmt: skip
 

@@ -190,6 +190,81 @@ def block_total(value, part):
 
 
 @cuda.jit(device=True)
+def row_barrier(threads):
+    """The threads of a row wait for each other; of one thread there is nothing to wait for."""
+    if threads > 1:
+        cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def row_sum(value, part, t, threads, far):
+    """The sum of `value` over the threads of a row, in each of them. `part`: shared, one a thread of the block.
+
+    t: which thread of the row it is. threads: how many it has, a power of two. far: how far apart two of them are in
+    the block. All threads of the block call it.
+    """
+    if threads == 1:
+        return value
+    place = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+    part[place] = value
+    cuda.syncthreads()
+    half = threads // 2
+    while half > 0:
+        if t < half:
+            part[place] += part[place + half * far]
+        cuda.syncthreads()
+        half //= 2
+    total = part[place - t * far]
+    # the memory is that of the next call, too
+    cuda.syncthreads()
+    return total
+
+
+@cuda.jit(device=True)
+def row_max(value, part, t, threads, far):
+    """The greatest `value` of the threads of a row, nan if one is, in each of them. See `row_sum`."""
+    if threads == 1:
+        return value
+    place = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+    part[place] = value
+    cuda.syncthreads()
+    half = threads // 2
+    while half > 0:
+        if t < half:
+            other = part[place + half * far]
+            if other > part[place] or other != other:
+                part[place] = other
+        cuda.syncthreads()
+        half //= 2
+    total = part[place - t * far]
+    # the memory is that of the next call, too
+    cuda.syncthreads()
+    return total
+
+
+@cuda.jit(device=True)
+def row_min(value, part, t, threads, far):
+    """The least `value` of the threads of a row, nan if one is, in each of them. See `row_sum`."""
+    if threads == 1:
+        return value
+    place = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+    part[place] = value
+    cuda.syncthreads()
+    half = threads // 2
+    while half > 0:
+        if t < half:
+            other = part[place + half * far]
+            if other < part[place] or other != other:
+                part[place] = other
+        cuda.syncthreads()
+        half //= 2
+    total = part[place - t * far]
+    # the memory is that of the next call, too
+    cuda.syncthreads()
+    return total
+
+
+@cuda.jit(device=True)
 def thread_number():
     """Which thread of its block it is, x first."""
     return cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)

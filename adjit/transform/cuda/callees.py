@@ -33,6 +33,10 @@ IN_BLOCKS = ir.external(OURS, "in_blocks")
 BLOCK_COUNT = ir.external(OURS, "block_count")
 BLOCK_NUMBER = ir.external(OURS, "block_number")
 THREAD_NUMBER = ir.external(OURS, "thread_number")
+ROWS = ir.external(OURS, "rows")
+ROWS_ALONG = ir.external(OURS, "rows_along")
+ROWS_ACROSS = ir.external(OURS, "rows_across")
+ROW_BARRIER = ir.external(OURS, "row_barrier")
 BLOCK_TOTAL = ir.external(OURS, "block_total")
 PARTS = ir.external(OURS, "parts")
 # of the threads of a block, and of the blocks of a launch: sums, greatest and least values
@@ -43,6 +47,11 @@ OF_BLOCK = {
 OF_PARTS = {
     None: ir.external(OURS, "sum_of_parts"), "greatest": ir.external(OURS, "max_of_parts"),
     "least": ir.external(OURS, "min_of_parts"),
+}  # fmt: skip
+# of the threads of a row
+OF_ROW = {
+    None: ir.external(OURS, "row_sum"), "greatest": ir.external(OURS, "row_max"),
+    "least": ir.external(OURS, "row_min"),
 }  # fmt: skip
 NUMBER = ir.external(OURS, "number")
 READ = ir.external(OURS, "read")

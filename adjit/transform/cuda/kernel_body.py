@@ -205,7 +205,9 @@ class KernelBody:
             extents = tuple(ir.integer(extent.constant) for extent in place.shape)
             builder.emit(ir.Alloc(shape=extents, out=out))
         else:
-            builder.emit(ir.Slice(base=self.slots[place], selectors=place.selectors(self.thread), out=out))
+            builder.emit(
+                ir.Slice(base=self.slots[place], selectors=place.selectors(self.thread, place.is_first), out=out)
+            )
         if isinstance(op, ir.Copy):
             source = op.source
             builder.nest(builder.shape(out), lambda at: builder.store(out, at, builder.load(source, at)))

@@ -29,6 +29,7 @@ from adjit.transform.cuda.additions import Split, extreme, split
 from adjit.transform.cuda.block_level import is_blocks
 from adjit.transform.cuda.callees import in_kernel
 from adjit.transform.cuda.homes import BlockNest, homes
+from adjit.transform.cuda.rows import Rows, rows_of
 from adjit.transform.cuda.slots import Place, places
 from adjit.transform.ir.types import array_type_of, is_scalar
 
@@ -46,6 +47,7 @@ class Nest:
     own:    the arrays of which no two threads touch one element
     places: of the arrays that each thread has for itself
     split: additions that a thread adds up itself over the trips of one of the loops
+    rows: how several threads share a trip, None if one has it
     """
 
     loops: tuple[ir.For, ...]
@@ -54,8 +56,9 @@ class Nest:
     own: tuple[ir.Var, ...]
     places: tuple[Place, ...]
     split: Split | None = None
+    rows: Rows | None = None
 
-    def additions(self, aliases: Aliases) -> list[tuple[str, tuple[ir.Var, ...]]]:
+    def additions(self, aliases: Aliases, by_rows: bool = False) -> list[tuple[str, tuple[ir.Var, ...]]]:
         """What is done about each array and sum that the nest changes, and which those are."""
         apart = set(self.split.stores) if self.split else set()
         adds = [op for op in self.outer.body.inside if isinstance(op, ir.Store) and op.add and op not in apart]
@@ -68,7 +71,7 @@ class Nest:
             (f"{extreme(self.outer) or 'sums'}, a part for each block", tuple(slot.out for slot in self.outer.slots)),
             ("each thread adds up its trips, a second launch those sums", split),
             ("atomic additions", shared),
-            ("each thread's own", tuple(place.made.out for place in self.places)),
+            ("each row's own" if by_rows else "each thread's own", tuple(place.made.out for place in self.places)),
         ]
         # several values may be called the same
         return [
@@ -112,10 +115,11 @@ class Mapping:
     """Answers for one function. `serial`: why a loop that was not launched was not.
 
     on_host: arrays, by alias class, that the host keeps for itself
+    with_rows: several threads may share a trip
     """
 
-    def __init__(self, function: ir.Function, on_host: Collection[ir.Operand] = ()):
-        self._function, self.on_host = function, frozenset(on_host)
+    def __init__(self, function: ir.Function, on_host: Collection[ir.Operand] = (), with_rows: bool = True):
+        self._function, self.on_host, self._with_rows = function, frozenset(on_host), with_rows
         self._sharings = Sharings(function)
         self._aliases = function.analysis(Aliases)
         self._iterations = function.analysis(Iterations)
@@ -216,7 +220,11 @@ class Mapping:
         apart = split(loops, meeting, self._aliases)
         atomic = set(meeting) - ({self._aliases.find(s.array) for s in apart.stores} if apart else set())
         plain = dict.fromkeys(v for s in sharings for v in s.disjoint if self._aliases.find(v) not in atomic)
-        return Nest(tuple(loops), tuple(sunk), frozenset(atomic), tuple(plain), own, apart)
+        rows = None
+        if self._with_rows and apart is None:
+            ops = (*(op for ops in sunk for op in ops), *loops[-1].body.ops)
+            rows = rows_of(loops, ops, atomic, own, self._sharings.of, self._function)
+        return Nest(tuple(loops), tuple(sunk), frozenset(atomic), tuple(plain), own, apart, rows)
 
     def _sharing(self, loop: ir.For) -> Sharing | None:
         if any(map(_stays_outside, loop.body.inside)):

@@ -48,6 +48,7 @@ from adjit.transform.cuda.plan import Launched, Plan, cell_type
 from adjit.transform.cuda.prepared import prepared
 from adjit.transform.cuda.refill import with_refills
 from adjit.transform.cuda.rolled import rolled
+from adjit.transform.cuda.row_body import RowBody
 from adjit.transform.cuda.terms import added_by_terms
 from adjit.transform.cuda.uniform_sums import sum_uniform
 from adjit.transform.cuda.wide_sums import as_type, widened
@@ -58,7 +59,7 @@ from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.fixed_integers import made_before
 from adjit.transform.rewrite.simplify import simplify
 
-_EACH, _SEVERAL = "a thread a trip", "several trips a thread"
+_EACH, _SEVERAL, _TOGETHER = "a thread a trip", "several trips a thread", "several threads a trip"
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do
 
 
@@ -68,6 +69,7 @@ def planned(
     of_kernel: bool = False,
     deterministic: bool = False,
     wide: bool = False,
+    with_rows: bool = True,
 ) -> Plan:
     """The function for a GPU; raises Unsupported for what neither a kernel nor the host can do.
 
@@ -75,6 +77,7 @@ def planned(
     of_kernel: it is made of a kernel, of which the host does nothing.
     deterministic: what threads would add up atomically is added up in the order of the trips.
     wide: sums in single precision are added up in double precision.
+    with_rows: several threads share a trip with long loops inside.
     """
     function = with_bounded_tapes(prepared(function))
     function = checked(by_pairs(checked(made_before(function), "made before")), "by pairs")
@@ -82,7 +85,7 @@ def planned(
     function = sum_uniform(gather_additions(simplify(function)))
     function = checked(widened(function), "wide sums") if wide else function
     function = _with_blocks(function)
-    return _Outline(in_order(function) if deterministic else function, on_device, of_kernel, wide).plan()
+    return _Outline(in_order(function) if deterministic else function, on_device, of_kernel, wide, with_rows).plan()
 
 
 def _with_blocks(function: ir.Function) -> ir.Function:
@@ -111,8 +114,11 @@ class _Tail:
 
 
 class _Outline:
-    def __init__(self, function: ir.Function, on_device: Collection[ir.Var], of_kernel: bool, wide: bool):
+    def __init__(
+        self, function: ir.Function, on_device: Collection[ir.Var], of_kernel: bool, wide: bool, with_rows: bool
+    ):
         self.function, self.of_kernel, self.wide = function, of_kernel, wide
+        self.with_rows = with_rows and not of_kernel
         self.given = frozenset(on_device)
         self.aliases = function.analysis(Aliases)
         self.made = function.body.made
@@ -128,7 +134,7 @@ class _Outline:
         self.tapes: set[ir.Operand] = set()  # those of numbers on the device, by alias class
         self.readers: dict[ir.Operand, set[ir.Op | None]] = {}
         self._note_readers(function.body, None)
-        self.mapping = Mapping(function)
+        self.mapping = Mapping(function, (), self.with_rows)
         self.loads = self._fixed_loads()
         self.mapping, self.on_device = self._places()
 
@@ -163,7 +169,7 @@ class _Outline:
         """What the host and the device do, and which numbers are on the device."""
         kept = self.mapping.of_integers()
         while True:
-            self.mapping = Mapping(self.function, kept) if kept else self.mapping
+            self.mapping = Mapping(self.function, kept, self.with_rows) if kept else self.mapping
             found = self._on_device()
             stores = (op for op in self.function.body.inside if isinstance(op, ir.Load | ir.Store))
             moved = {
@@ -412,6 +418,10 @@ class _Outline:
         return found
 
     def launch(self, nest: Nest, builder: Writer) -> None:
+        shared = self.shared_trips(nest, builder)
+        if shared:
+            self.launch_rows(nest, shared, builder)
+            return
         name = self.name(nest.outer.origin)
         axes = [self.axis(nest.loops[k], builder) for k in nest.axes]
         is_spread = bool(nest.outer.slots) or any(not place.is_local for place in nest.places)
@@ -432,6 +442,36 @@ class _Outline:
         self.launches.append(Launched(self.kernels[-1], nest.outer.origin, how, trips, tuple(additions)))
         for s, parts in zip(nest.split.stores if nest.split else (), rows, strict=True):
             self.add_rows(s, parts, axes[:-1], builder)
+        self.tail.sums += found
+        self.tail.origin, self.tail.after = nest.outer.origin, name
+
+    def shared_trips(self, nest: Nest, builder: Writer) -> list[ir.Operand]:
+        """How many trips threads of a row share, as far as the host knows; nothing if a trip has one thread."""
+        if nest.rows is None:
+            return []
+        found = [n for n in nest.rows.trips if not any(s in self.on_device for s in n.terms if isinstance(s, ir.Var))]
+        return [builder.integer(n) for n in found]
+
+    def launch_rows(self, nest: Nest, shared: Sequence[ir.Operand], builder: Writer) -> None:
+        """A launch in which several threads have a trip together."""
+        rows = nest.rows
+        assert rows is not None
+        name = self.name(nest.outer.origin)
+        axes = [self.axis(nest.loops[k], builder) for k in nest.axes]
+        trips = tuple(axis.trips for axis in axes)
+        is_spread = bool(nest.outer.slots or nest.places)
+        said = {"along": rows.along, "apart": not rows.together, "spread": is_spread}
+        options = (*((("axes", len(axes)),) if len(axes) > 1 else ()), *(item for item in said.items() if item[1]))
+        shape = builder.call(callees.ROWS, *trips, *shared, type=_SHAPE, name="blocks", options=options)
+        found = self.parts(nest.outer, shape, builder)
+        count = callees.ROWS_ALONG if rows.along else callees.ROWS_ACROSS
+        slots = {
+            p: self.slots(p.made, p.shape, p.type, count, rows.along or p.is_first, shape, builder) for p in nest.places
+        }
+        body = RowBody(nest, rows, axes, found, slots, is_spread, self.aliases)
+        additions = nest.additions(self.aliases, by_rows=True)
+        self.emit_kernel(name, [_note(additions), *body.ops], shape, nest.outer.origin, builder)
+        self.launches.append(Launched(self.kernels[-1], nest.outer.origin, _TOGETHER, trips, tuple(additions)))
         self.tail.sums += found
         self.tail.origin, self.tail.after = nest.outer.origin, name
 

@@ -21,6 +21,7 @@ from adjit.transform.cuda.products import products_as_loops
 from adjit.transform.machine.lanes import write_extrema
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.checks_first import checked_first
+from adjit.transform.rewrite.views import see_through_views
 from adjit.transform.sweeps.clears import leave_out_fills
 
 _PRODUCTS = (2.0, 3.0, 4.0, -1.0, -2.0)  # exponents that are products, which a call of pow is not
@@ -35,7 +36,7 @@ def prepared(function: ir.Function) -> ir.Function:
             "",
             "Pass and return real and imaginary parts.",
         )
-    function = checked(products_as_loops(function), "products")
+    function = checked(see_through_views(checked(products_as_loops(function), "products")), "views")
     function = checked(write_extrema(function, everywhere=True), "extrema")
     function = checked(leave_out_fills(function, stored_too=True), "filled")
     return checked(ir.with_body(function, ir.rewritten(function.body, _for_kernels)), "checked first")

@@ -39,10 +39,10 @@ class Place:
         own = array_type_of(self.made.out)
         return types.Array(own.dtype, own.ndim + 1, "C")
 
-    def selectors(self, thread: ir.Operand) -> tuple[ir.Selector, ...]:
-        """The part of one thread."""
+    def selectors(self, thread: ir.Operand, is_first: bool) -> tuple[ir.Selector, ...]:
+        """The part of one thread, or of one row of threads."""
         spans = (ir.Span(),) * len(self.shape)
-        return (ir.At(thread), *spans) if self.is_first else (*spans, ir.At(thread))
+        return (ir.At(thread), *spans) if is_first else (*spans, ir.At(thread))
 
 
 def places(loop: ir.For, scratch: Collection[ir.Alloc], iterations: Iterations) -> tuple[Place, ...] | None:
