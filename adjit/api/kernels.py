@@ -197,6 +197,10 @@ class DerivedKernel:
 
     def type_of(self, value: Any) -> types.Type:
         """The type of an argument or a shadow, as the transformation sees it."""
+        if hasattr(type(value), "is_on_gpu"):
+            from adjit.runtime.cuda import arrays
+
+            return arrays.type_of(value)
         if is_states(value):
             return self.type_of(self._words(value))
         if isinstance(value, States):
@@ -255,6 +259,8 @@ class DerivedKernel:
         made.run(arguments, unread, [*grid, shared_bytes], [shadows[k] for k in sorted(shadows)])
 
     def _bound(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        if not named and len(args) == len(self.parameters):
+            return list(args)
         unknown = next((name for name in named if name not in self.parameters), None)
         if unknown is not None:
             raise WrongCall(
@@ -305,6 +311,7 @@ class _Made:
         shadows = [owner._shadow_names[k] for k in asked.shadows]
         self.names = [*owner.parameters, *grid, "shared_bytes", *shadows]
         self.functions: dict[tuple[types.Type, ...], ir.Function] = {}
+        self.known: dict[tuple[int, ...], tuple[tuple[types.Type, ...], ir.Function]] = {}
         self.is_plain = owner.options.target == "python" or bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
         names = by_name([f"p{k}" for k in range(len(self.names))])
         self.compiled = (
@@ -317,10 +324,13 @@ class _Made:
     ) -> None:
         given = (*arguments, *grid, *shadows)
         key = tuple(map(self.owner.type_of, given))
-        if key not in self.functions:
+        # types are compared by what is in them, which takes longer than a launch; those of arguments are mostly the same
+        identity = tuple(map(id, key))
+        known = self.known.get(identity)
+        if known is None:
             with compiler_lock:
-                self.function(key)
-        made = self.functions[key]
+                known = self.known[identity] = (key, self.function(key))
+        key, made = known
         self._check_separate(made, given, unread)
         if unread:
             self._check_unread(made, unread)
@@ -390,12 +400,15 @@ class _OnDevice(_Made):
         super().__init__(owner, asked)
         self.compiled = None
         self.hosts: dict[tuple[types.Type, ...], Any] = {}
+        self.launching: dict[int, Any] = {}
 
     def call(self, key: tuple[types.Type, ...], given: Sequence[Any]) -> None:
-        host = self.hosts.get(key)
+        # it is the very key that is known
+        host = self.launching.get(id(key))
         if host is None:
             with compiler_lock:
                 host = self.hosts.get(key) or self.hosts.setdefault(key, self.loaded(key))
+                self.launching[id(key)] = host
         with looking_at_kernels(), np.errstate(all="ignore"):
             host(*given)
 
@@ -414,6 +427,13 @@ class _OnDevice(_Made):
         block = "x".join(map(str, self.asked.launched.block))
         title = f"{emitted.name} {', '.join(map(to_text, key))} {block} for cuda"
         return launch.load(emitted.text, emitted.globals, emitted.name, title)
+
+    def _check_separate(self, made: ir.Function, given: Sequence[Any], unread: Sequence[int]) -> None:
+        from adjit.runtime.cuda import memory
+
+        # where each lies behind all of the one before, none share memory
+        if not memory.are_apart([leaf for value in given for leaf in leaves(value) if is_on_device(leaf)]):
+            super()._check_separate(made, given, unread)
 
     def check_pair(self, left: Any, right: Any) -> None:
         from adjit.runtime.cuda import memory

@@ -7,6 +7,8 @@ In: shapes and dtypes. Out: arrays in C order.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -163,6 +165,14 @@ def check_output(output: Any, argument: Any) -> None:
         raise TypeMismatch(
             "an array in `out` has another shape than its argument", instead="Give one of the argument's shape."
         )
+
+
+def are_apart(arrays: Sequence[Any]) -> bool:
+    """Whether it takes no more than a look at where they begin and end to see that no two share memory."""
+    if not all(isinstance(a, DeviceArray) for a in arrays):
+        return False
+    spans = sorted(a.bounds for a in arrays if a.size)
+    return all(end <= begin for (_, end), (begin, _) in itertools.pairwise(spans))
 
 
 def check_separate(left: Any, right: Any) -> None:
