@@ -324,7 +324,7 @@ class _Made:
     ) -> None:
         given = (*arguments, *grid, *shadows)
         key = tuple(map(self.owner.type_of, given))
-        # types are compared by what is in them, which takes longer than a launch; those of arguments are mostly the same
+        # types are compared by what is in them, which takes longer than a launch; mostly they are the same ones
         identity = tuple(map(id, key))
         known = self.known.get(identity)
         if known is None:
@@ -426,7 +426,7 @@ class _OnDevice(_Made):
         emitted = kernel_pipeline.emitted_kernel(self.asked, self.function(key), fastmath)
         block = "x".join(map(str, self.asked.launched.block))
         title = f"{emitted.name} {', '.join(map(to_text, key))} {block} for cuda"
-        return launch.load(emitted.text, emitted.globals, emitted.name, title)
+        return launch.load(emitted.text, emitted.globals, emitted.name, title, emitted.apart)
 
     def _check_separate(self, made: ir.Function, given: Sequence[Any], unread: Sequence[int]) -> None:
         from adjit.runtime.cuda import memory

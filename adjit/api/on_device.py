@@ -156,7 +156,7 @@ class OnDevice(Specialising, Picklable):
         taken = self._specialised(given)
         emitted = self._emitted(self.derivative, taken)
         title = f"{emitted.name} {', '.join(map(to_text, taken))} for cuda"
-        return launch.load(emitted.text, emitted.globals, emitted.name, title)
+        return launch.load(emitted.text, emitted.globals, emitted.name, title, emitted.apart)
 
     @staticmethod
     def _type_of(argument: Any) -> types.Type:
@@ -189,7 +189,8 @@ def explained(found: Explanation, told: Told, host: Any, cc: tuple[int, int] | N
     else:
         own = resources.checked(cc)
         with compiler_lock:
-            taken = resources.taken_by(told.emitted.text, told.emitted.globals, own)
+            made = told.emitted
+            taken = resources.taken_by(made.text, made.globals, own, made.apart)
     rows = tuple(resources.row(name, taken[name], threads, own) for name, threads in told.threads.items())
     return dataclasses.replace(found, resources=rows)
 

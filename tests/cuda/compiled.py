@@ -82,7 +82,8 @@ def code_of(emitted, cc=(9, 0)):
     """The code of each kernel of emitted text."""
     from adjit.runtime.cuda.resources import ptx_by_kernel
 
-    return {name: _code(ptx, cc) for name, ptx in ptx_by_kernel(emitted.text, emitted.globals, cc).items()}
+    found = ptx_by_kernel(emitted.text, emitted.globals, cc, emitted.apart)
+    return {name: _code(ptx, cc) for name, ptx in found.items()}
 
 
 def doubles_unasked(emitted):

@@ -9,17 +9,23 @@ Types and arrays are known here; what is left is to hand over the words.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
+from unittest import mock
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 
 from adjit.runtime.cuda.backend import as_backend, as_numba_type, cuda
 from adjit.runtime.library.gpus import BACKEND
+
+NONE_APART: Mapping[str, Sequence[bool]] = MappingProxyType({})
 
 
 @functools.cache
@@ -33,6 +39,33 @@ def quick(dispatcher: Any) -> Any:
     if BACKEND == "simulator":
         return dispatcher
     return Kernel(dispatcher) if BACKEND == "numba-cuda" else ByBackend(dispatcher)
+
+
+@contextlib.contextmanager
+def told_apart(apart: Mapping[str, Sequence[bool]]) -> Iterator[None]:
+    """Within it, numba-cuda tells LLVM of kernels of these names which of their arrays no other pointer leads to.
+
+    Then loads of what is not stored to need not wait for stores, and go through a cache of their own.
+    """
+    if BACKEND != "numba-cuda":
+        yield
+        return
+    compiler = importlib.import_module("numba.cuda.compiler")
+    # names as they are mangled: with their lengths
+    known = {f"{len(name)}{name}": flags for name, flags in apart.items()}
+    fixed = compiler.kernel_fixup
+
+    def told(kernel: Any, debug: Any) -> None:
+        fixed(kernel, debug)
+        flags = next((own for name, own in known.items() if name in kernel.name), ())
+        # an array comes with three addresses: of who counts its references, of its owner, of its elements
+        pointers = [argument for argument in kernel.args if isinstance(argument.type, ir.PointerType)]
+        for argument, is_apart in zip(pointers[2::3], flags, strict=bool(flags)):
+            if is_apart:
+                argument.add_attribute("noalias")
+
+    with mock.patch.object(compiler, "kernel_fixup", told):
+        yield
 
 
 class ByBackend:

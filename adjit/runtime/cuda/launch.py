@@ -11,14 +11,14 @@ from __future__ import annotations
 import ast
 import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from adjit.runtime.compile import register
 from adjit.runtime.cuda.device import MOST_BLOCKS, THREADS
-from adjit.runtime.cuda.kernels import quick
+from adjit.runtime.cuda.kernels import NONE_APART, quick, told_apart
 from adjit.runtime.cuda.memory import empty
 from adjit.runtime.cuda.simulated import MATH
 from adjit.runtime.cuda.streams import current
@@ -176,8 +176,16 @@ def parts(count: int, shape: Grid, dtype: Any = np.float64) -> Any:
     return empty((count, math.prod(shape[0])), dtype)
 
 
-def load(text: str, names: Mapping[str, Any], name: str, title: str) -> Any:
+def load(
+    text: str,
+    names: Mapping[str, Any],
+    name: str,
+    title: str,
+    apart: Mapping[str, Sequence[bool]] = NONE_APART,
+) -> Any:
     """The function `name` of the host that generated text defines after its kernels.
+
+    apart: of each kernel, which of its arrays share no memory with another one of its; the compiler is told
 
     Its numbers are as compiled code has them, as under `target="python"`, and so are those of kernels in the simulator;
     else kernels are compiled as they stand.
@@ -191,7 +199,8 @@ def load(text: str, names: Mapping[str, Any], name: str, title: str) -> Any:
         tree = as_compiled(tree, is_single)
     own: dict[str, Any] = {name: MATH for name, value in scope.items() if SIMULATED and value is math}
     in_kernels = scope | own
-    exec(compile(tree, filename, "exec", dont_inherit=True), in_kernels)
+    with told_apart(apart):
+        exec(compile(tree, filename, "exec", dont_inherit=True), in_kernels)
     own = dict.fromkeys(own, math) | {kernel.name: quick(in_kernels[kernel.name]) for kernel in _functions(tree)}
     scope = in_kernels | own
     exec(compile(as_compiled(host, is_single), filename, "exec", dont_inherit=True), scope)

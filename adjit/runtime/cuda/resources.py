@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +25,7 @@ from typing import Any
 from adjit.errors import Unsupported, WrongCall
 from adjit.runtime.cuda.backend import cuda
 from adjit.runtime.cuda.device import THREADS
+from adjit.runtime.cuda.kernels import NONE_APART, told_apart
 from adjit.runtime.cuda.launch import resolved
 from adjit.runtime.library.gpus import MODULE, SIMULATED
 
@@ -120,8 +121,10 @@ def _most(asked: Callable[[], Any]) -> int:
     return max(found.values(), default=0) if isinstance(found, dict) else int(found)
 
 
-def taken_by(text: str, names: Mapping[str, Any], cc: CC) -> dict[str, Taken]:
-    """What each kernel of generated text takes when it is compiled for a compute capability.
+def taken_by(
+    text: str, names: Mapping[str, Any], cc: CC, apart: Mapping[str, Sequence[bool]] = NONE_APART
+) -> dict[str, Taken]:
+    """What each kernel of generated text takes when it is compiled for a compute capability; `apart`: as `load` has it.
 
     Raises Unsupported where ptxas is not installed, and in the simulator.
     """
@@ -131,10 +134,12 @@ def taken_by(text: str, names: Mapping[str, Any], cc: CC) -> dict[str, Taken]:
             why="ptxas is not installed, which says how many registers they have.",
             instead="pip install nvidia-cuda-nvcc",
         )
-    return {name: assembled(ptx, cc) for name, ptx in ptx_by_kernel(text, names, cc).items()}
+    return {name: assembled(ptx, cc) for name, ptx in ptx_by_kernel(text, names, cc, apart).items()}
 
 
-def ptx_by_kernel(text: str, names: Mapping[str, Any], cc: CC) -> dict[str, str]:
+def ptx_by_kernel(
+    text: str, names: Mapping[str, Any], cc: CC, apart: Mapping[str, Sequence[bool]] = NONE_APART
+) -> dict[str, str]:
     """The PTX of each kernel of generated text."""
     found: dict[str, tuple[Callable[..., None], str, dict[str, Any]]] = {}
 
@@ -148,7 +153,8 @@ def ptx_by_kernel(text: str, names: Mapping[str, Any], cc: CC) -> dict[str, str]
     scope = {name: resolved(value) for name, value in names.items()} | {"_jit": jit}
     exec(compile(text.replace("@cuda.jit(", "@_jit("), "<kernels>", "exec"), scope)
     own = {name: (f, types.removeprefix("void(").removesuffix(")"), given) for name, (f, types, given) in found.items()}
-    return {name: ptx_of(f, types, cc, **given) for name, (f, types, given) in own.items()}
+    with told_apart(apart):
+        return {name: ptx_of(f, types, cc, **given) for name, (f, types, given) in own.items()}
 
 
 def ptx_of(function: Any, types: str, cc: CC, **options: Any) -> str:

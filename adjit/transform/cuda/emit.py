@@ -56,7 +56,7 @@ def emit_plan(plan: Plan, fastmath: bool = False) -> Emitted:
         places += [None] * (parts[-1].count("\n") - len(emitted.places)) + [*emitted.places, None, None]
     host = emit(plan.host, False, functools.partial(HostExpressions, plan.on_host))
     _merge(found, host.globals)
-    return Emitted(host.name, "\n\n".join([*parts, host.text]), found, (*places, *host.places))
+    return Emitted(host.name, "\n\n".join([*parts, host.text]), found, (*places, *host.places), plan.apart)
 
 
 def _check_additions(kernel: ir.Function) -> None:

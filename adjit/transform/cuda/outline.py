@@ -19,6 +19,7 @@ import dataclasses
 import functools
 import math
 import operator
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from numba import types
@@ -125,6 +126,7 @@ class _Outline:
         self.bounds = function.analysis(Iterations).bounds
         self.cells: dict[ir.Var, ir.Var] = {}  # of each number on the device
         self.kernels: list[ir.Function] = []
+        self.apart: dict[str, tuple[bool, ...]] = {}
         self.launches: list[Launched] = []
         self.reads: list[tuple[str, ir.Origin | None]] = []
         self.names: set[str] = {function.name}
@@ -235,7 +237,7 @@ class _Outline:
         kept = frozenset(out for out in allocs if self.aliases.find(out) in self.mapping.on_host)
         comments = () if self.of_kernel else self.function.comments
         made = dataclasses.replace(self.function, params=params, body=host, comments=comments)
-        return Plan(made, tuple(self.kernels), kept, tuple(self.launches), tuple(self.reads))
+        return Plan(made, tuple(self.kernels), kept, tuple(self.launches), tuple(self.reads), self.apart)
 
     def parameter(self, leaf: ir.Var) -> ir.Var:
         return self.cells[leaf] if leaf in self.given else leaf
@@ -668,8 +670,15 @@ class _Outline:
         comments = self.function.comments if self.of_kernel and not self.kernels else ()
         kernel = ir.Function(name, parameters.names, params, body, None, origin=self.function.origin, comments=comments)
         self.kernels.append(kernel)
+        self.apart[name] = self.are_apart(parameters.arguments)
         args = [self.argument(a, builder) for a in parameters.arguments]
         builder.emit(ir.Launch(kernel=kernel, shape=shape, args=tuple(args), origin=origin))
+
+    def are_apart(self, arguments: Sequence[ir.Operand]) -> tuple[bool, ...]:
+        """Of each array among the arguments of a kernel, whether it shares no memory with another one."""
+        classes = [self.aliases.find(a) for a in arguments if ir.is_array(a)]
+        counts = Counter(classes)
+        return tuple(counts[own] == 1 for own in classes)
 
     def argument(self, operand: ir.Operand, builder: Writer) -> ir.Operand:
         """What the host passes: a global array is on the device once for all calls."""

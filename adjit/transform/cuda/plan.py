@@ -7,7 +7,7 @@ In: a function, and types of arguments. Out: a `Plan`, which `outline.py` makes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from numba import types
@@ -21,6 +21,7 @@ class Plan:
     """The host's function, the kernels that it launches, in order, and the arrays that it keeps for itself.
 
     reads: the numbers that the host waits for, with the place of what needs them.
+    apart: of each kernel, by name, which of its arrays share no memory with another one of its.
     """
 
     host: ir.Function
@@ -28,6 +29,7 @@ class Plan:
     on_host: frozenset[ir.Var]
     launches: tuple[Launched, ...]
     reads: tuple[tuple[str, ir.Origin | None], ...]
+    apart: Mapping[str, tuple[bool, ...]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numba import types
@@ -39,12 +39,14 @@ class Emitted:
     """`text` is one `def` of the name `name`; `globals` maps the names that it refers to, to their values.
 
     places: for each line, the statement of the user's that it comes from, None where there is none.
+    apart: of each kernel, which of its arrays share no memory with another one of its.
     """
 
     name: str
     text: str
     globals: Mapping[str, Any]
     places: tuple[ir.Origin | None, ...] = ()
+    apart: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
 
 
 def emit(
