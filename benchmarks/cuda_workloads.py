@@ -96,7 +96,7 @@ def function_way(function, wrt, arguments, bars):
 
 
 def misfits(dtype, scale, g):
-    n = max(2 * TX + 3, int(2**24 * scale))
+    n = max(2 * TX + 3, int(2**25 * scale))
     one, two = dtype.type(1), dtype.type(2)
     real = from_dtype(dtype)
 
@@ -446,7 +446,7 @@ def interpolation(dtype, scale, g):
 
 
 def logistic(dtype, scale, g):
-    n = max(2 * TX + 1, int(2**20 * scale))
+    n = max(2 * TX + 1, int(2**22 * scale))
     real, one, none = from_dtype(dtype), dtype.type(1), dtype.type(0)
 
     @cuda.jit
@@ -493,7 +493,7 @@ def logistic(dtype, scale, g):
 
 
 def tridiagonal(dtype, scale, g):
-    n = max(2 * TX + 1, int(2**19 * scale))
+    n = max(2 * TX + 1, int(2**20 * scale))
     real, none = from_dtype(dtype), dtype.type(0)
 
     @cuda.jit
