@@ -18,7 +18,7 @@ from numba import types
 
 from adjit.errors import Unsupported
 from adjit.transform import ir
-from adjit.transform.arrays import shape
+from adjit.transform.arrays import fuse_launches, shape
 from adjit.transform.derive import Compiler, check_places
 from adjit.transform.elaborate import KernelLaunch, apart, elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
@@ -85,7 +85,7 @@ def _plan_of(derivative: Derivative, arg_types: Sequence[types.Type]) -> Plan:
     def plan(made: ir.Function) -> Plan:
         asked = derivative.strategy
         given = numbers(made, arg_types)
-        return planned(made, given, False, asked.deterministic, asked.wide, asked.uses("rows"))
+        return planned(fuse_launches(made), given, False, asked.deterministic, asked.wide, asked.uses("rows"))
 
     given = tuple(map(as_numbers, arg_types))
     made = released(build(derivative, given), for_gpu=True)
