@@ -156,7 +156,8 @@ class DerivedKernel:
         given, asked = self._types(arguments, block, axes, wrt)
         with compiler_lock:
             made, records = kernel_pipeline.explained_kernel(asked, *given)
-            found = explanation(made, records, [leaf.type for leaf in made.body.args], None)
+            types_ = [leaf.type for leaf in made.body.args]
+            found = explanation(made, records, types_, None, self.options.has_no_nan)
             if not self.is_on_device:
                 return found
             told = kernel_pipeline.kernel_launches(asked, *given, fastmath=self.options.fastmath is True)
