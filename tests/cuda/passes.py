@@ -69,6 +69,6 @@ def _without_rims(node: ast.AST) -> list[ast.AST]:
     found = [node]
     for name, value in ast.iter_fields(node):
         children = value if isinstance(value, list) else [value]
-        is_rim = name == "orelse" and len(children) == 1 and isinstance(children[0], ast.Assign)
+        is_rim = name == "orelse" and len(children) == 1 and isinstance(children[0], ast.Assign | ast.AugAssign)
         found += [inner for c in children if isinstance(c, ast.AST) and not is_rim for inner in _without_rims(c)]
     return found

@@ -38,7 +38,9 @@ class Covers:
         self._iterations = function.analysis(Iterations)
         self._uses = function.analysis(Uses)
 
-    def of(self, nest: ir.Op, array: ir.Operand) -> Cover | None:
+    def of(self, nest: ir.Op, array: ir.Operand, is_whole: bool = True) -> Cover | None:
+        """How the nest stores to the array. `is_whole`: None if what it leaves out is not known; else rims count for
+        nothing, and extents are not there."""
         touching = [op for op in ir.with_inner(nest) if array in op.operands and not isinstance(op, ir.Extent)]
         if not touching:
             return None
@@ -50,9 +52,11 @@ class Covers:
         if len(loads) < len(before) or any(self._uses.home[op] is not home for op in loads):
             return None
         around = self._uses.around[store]
-        return self._whole(store, loads, around[around.index(nest) :]) if nest in around else None
+        return self._cover(store, loads, around[around.index(nest) :], is_whole) if nest in around else None
 
-    def _whole(self, store: ir.Store, loads: Sequence[ir.Load], around: Sequence[ir.Op]) -> Cover | None:
+    def _cover(
+        self, store: ir.Store, loads: Sequence[ir.Load], around: Sequence[ir.Op], is_whole: bool
+    ) -> Cover | None:
         loops = [op for op in around if isinstance(op, ir.For) and not op.stops and op.step == ir.integer(1)]
         axes, shifts, rims, extents = list[int](), list[int](), list[tuple[int, int]](), list[Affine]()
         for axis, operand in enumerate(store.index):
@@ -62,14 +66,16 @@ class Covers:
             extent = None if known is None else self._iterations.in_variables(known)
             own = [k for k, op in enumerate(loops) if shown and shown.terms == {op.body.args[0]: 1}]
             bounds = self._iterations.bounds(loops[own[0]]) if own else None
-            if bounds is None or extent is None or shown is None:
+            if bounds is None or shown is None or (extent is None and is_whole):
                 return None
+            axes += own
+            shifts.append(shown.constant)
+            if extent is None or not is_whole:
+                continue
             low, high = (end.plus(Affine(constant=shown.constant)) for end in bounds)
             left = extent.plus(high, -1)
             if not low.is_constant or not left.is_constant or min(low.constant, left.constant) < 0:
                 return None
-            axes += own
-            shifts.append(shown.constant)
             rims.append((low.constant, left.constant))
             extents.append(extent)
         by_loop = [axes.index(k) for k in range(len(loops)) if k in axes]
