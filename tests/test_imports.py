@@ -57,7 +57,7 @@ MAY_IMPORT = {
     "transform.elaborate.whole_arrays transform.elaborate.values transform.source",
     "transform.elaborate.whole_arrays": f"rules runtime.backend {IR} transform.elaborate.values",
     "transform.elaborate.values": f"errors notation runtime.library {IR} transform.source",
-    "transform.emit": f"runtime.backend runtime.library runtime.vectormath {IR} transform.analysis",
+    "transform.emit": f"errors runtime.backend runtime.library runtime.vectormath {IR} transform.analysis",
     "transform.source": f"errors runtime.backend runtime.library {IR} transform.strategy",
     "transform.rewrite": f"errors runtime.library {IR} transform.analysis",
     "transform.analysis": f"runtime.library {IR}",

@@ -371,7 +371,7 @@ class Specialising:
             with compiler_lock:
                 given = asked._types_of(taken)
                 made, records = pipeline.explained(asked.derivative, given, asked._vectorises)
-                return explanation(made, records, given, asked._values_of(taken))
+                return explanation(made, records, given, asked._values_of(taken), asked.options.has_no_nan)
 
         found: Explanation = self._asked(arguments, explained)
         return found

@@ -21,6 +21,7 @@ from numba import types
 
 from adjit.api.notation import to_text
 from adjit.transform import ir
+from adjit.transform.explain.guards import guards
 from adjit.transform.explain.loops import Line
 from adjit.transform.explain.tables import Array, Tables, tables
 from adjit.transform.explain.variables import Variable
@@ -37,13 +38,15 @@ class Explanation(Tables):
     """Why a derivative is as it is. `str()` is the text; the tables behind it are attributes.
 
     `total`: the bytes of all arrays that it makes, those that a trip of a loop makes counted once; None where one of
-    them is not known before it runs, or only types were given.
+    them is not known before it runs, or only types were given. `guards`: with fast math that takes no number to be nan,
+    the statements where the derivative asks for one: line, text, what for.
     """
 
     title: str
     arguments: tuple[tuple[str, str], ...]
     launches: tuple[tuple[str, str, str, str], ...] = ()
     resources: tuple[tuple[str, str, str, str, str], ...] = ()
+    guards: tuple[tuple[int, str, str], ...] = ()
 
     @property
     def total(self) -> int | None:
@@ -62,13 +65,18 @@ class Explanation(Tables):
 
 
 def explanation(
-    function: ir.Function, records: Sequence[Record], arg_types: Sequence[types.Type], values: Sequence[Any] | None
+    function: ir.Function,
+    records: Sequence[Record],
+    arg_types: Sequence[types.Type],
+    values: Sequence[Any] | None,
+    has_no_nan: bool = False,
 ) -> Explanation:
-    """`values`: of all arguments, None if only their types are known."""
+    """`values`: of all arguments, None if only their types are known. `has_no_nan`: to fast math, there is none."""
     known = {} if values is None else dict(_leaves(function.params, tuple(values)))
     made = tables(function, records, known)
     arguments = tuple((n, to_text(t)) for n, t in zip(function.names, arg_types, strict=True))
-    return Explanation(**vars(made), title=function.doc.rstrip("."), arguments=arguments)
+    found = guards(function) if has_no_nan else ()
+    return Explanation(**vars(made), title=function.doc.rstrip("."), arguments=arguments, guards=found)
 
 
 def _leaves(tree: ir.Tree, value: Any) -> Iterator[tuple[ir.Var, Any]]:
@@ -104,6 +112,8 @@ def _lines(e: Explanation) -> Iterator[str]:
     yield from _section("Loops", ("line", "loop", "what becomes of it"), list(map(_line_row, e.loops)))
     yield from _section("Launches", ("kernel", "line", "threads", "additions"), e.launches)
     yield from _section("What kernels take", RESOURCES, e.resources)
+    asked = [(_at(line), _short(text), what) for line, text, what in e.guards]
+    yield from _section("Guards that fast math may drop", ("line", "statement", "what for"), asked)
     yield from _section("Array statements", ("line", "statement", "what becomes of it"), map(_line_row, e.statements))
 
 
@@ -139,10 +149,11 @@ def _totals(e: Explanation) -> Iterator[tuple[str, str, str]]:
 
 def _line_row(line: Line) -> tuple[str, str, str]:
     why = f": {line.why}" if line.why else ""
-    shown = INDENT * line.depth + line.text.rstrip(":")
-    if len(shown) > LONGEST:
-        shown = shown[: LONGEST - 4] + " ..."
-    return _at(line.line), shown, line.strategy + why
+    return _at(line.line), _short(INDENT * line.depth + line.text.rstrip(":")), line.strategy + why
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 4] + " ..."
 
 
 def _section(title: str, head: Sequence[str], rows: Sequence[Sequence[str]] | Iterator[Sequence[str]]) -> Iterator[str]:

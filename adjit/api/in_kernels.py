@@ -34,7 +34,8 @@ from adjit.transform.source.derivative import Derivative, root, shown, specifica
 if TYPE_CHECKING:
     from adjit.transform.emit.emit import Emitted
 
-NEEDS_DEVICE = "# For kernels: it needs adjit, whose device functions it names."
+_FOR_KERNELS = "# For kernels."
+_NEEDS_DEVICE = "# For kernels: it needs adjit, whose device functions it names."
 
 
 def device(function: Any, **options: Any) -> Any:
@@ -97,13 +98,18 @@ class InKernels(Specialising, Picklable):
             raise Unsupported(f"{shown(made)} with arrays to store into", instead="Use grad or value_and_grad.")
         return self._storing
 
-    def source(self, *arguments: Any, tuned: bool = True) -> str:
-        """The generated source for these arguments: a module with the function, as kernels call it."""
+    def source(self, *arguments: Any, tuned: bool = True, standalone: bool = False) -> str:
+        """The generated source for these arguments: a module with the function, as kernels call it.
+
+        standalone: with what it needs of adjit's written out.
+        """
         from adjit.transform.emit import module_text
 
         given = self._specialised(self._types_of(arguments))
         with compiler_lock:
-            return module_text(self._emitted(self.derivative, given), is_tuned=True, needs=NEEDS_DEVICE)
+            emitted = self._emitted(self.derivative, given)
+        needs = _FOR_KERNELS if standalone else _NEEDS_DEVICE
+        return module_text(emitted, is_tuned=True, needs=needs, is_bundled=standalone)
 
     @property
     def stretching(self) -> Any:

@@ -24,7 +24,7 @@ from numba import config, types
 from adjit.api.arguments import check_value, specialised, type_of
 from adjit.api.dispatch import stub_of
 from adjit.api.notation import to_text, to_types
-from adjit.api.on_device import NEEDS_DEVICE, explained
+from adjit.api.on_device import explained, text_of
 from adjit.api.options import Options, make_options
 from adjit.api.races import check_launch, is_asked_for, looking_at_kernels
 from adjit.api.trees import leaves
@@ -120,22 +120,22 @@ class DerivedKernel:
         axes: int | None = None,
         wrt: Sequence[str] | None = None,
         tuned: bool = False,
+        standalone: bool = False,
     ) -> str:
         """The generated source for these arguments: values, numba types or text such as "float64[::1], int".
 
         `axes`: of the grid, by default as many as the block has. `wrt`: the parameters that have shadows; by default
         all that are floats. Kernels are shown as they are launched; with another target, `tuned=True` shows what is
-        compiled.
+        compiled. standalone: with what kernels need of adjit's written out, so that they run without adjit.
         """
         from adjit.transform import kernel_pipeline
-        from adjit.transform.emit import module_text
 
         given, asked = self._types(arguments, block, axes, wrt)
         if not self.is_on_device:
             asked = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, tuned=tuned))
         with compiler_lock, sparing():
             emitted = kernel_pipeline.kernel_source(asked, *given, fastmath=self.options.fastmath is True)
-        return module_text(emitted, is_tuned=True, needs=NEEDS_DEVICE) if self.is_on_device else emitted.text
+        return text_of(emitted, standalone) if self.is_on_device else emitted.text
 
     def explain(
         self,
@@ -156,7 +156,8 @@ class DerivedKernel:
         given, asked = self._types(arguments, block, axes, wrt)
         with compiler_lock:
             made, records = kernel_pipeline.explained_kernel(asked, *given)
-            found = explanation(made, records, [leaf.type for leaf in made.body.args], None)
+            types_ = [leaf.type for leaf in made.body.args]
+            found = explanation(made, records, types_, None, self.options.has_no_nan)
             if not self.is_on_device:
                 return found
             told = kernel_pipeline.kernel_launches(asked, *given, fastmath=self.options.fastmath is True)

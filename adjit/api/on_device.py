@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from adjit.transform.pipeline import Told
 
 
-NEEDS_DEVICE = "# For a GPU, or NUMBA_ENABLE_CUDASIM=1. It needs adjit, whose device functions and arrays it names."
+_FOR_DEVICE = "# For a GPU, or NUMBA_ENABLE_CUDASIM=1."
+_NEEDS_DEVICE = f"{_FOR_DEVICE} It needs adjit, whose device functions and arrays it names."
 
 
 class OnDevice(Specialising, Picklable):
@@ -111,11 +112,12 @@ class OnDevice(Specialising, Picklable):
         """The kernels and the function that launches them, for these arguments: values, numba types or text."""
         return self._emitted(self.derivative, self._specialised(self._types_of(arguments)))
 
-    def source(self, *arguments: Any, tuned: bool = True) -> str:
-        """The generated source for these arguments: a module with kernels and the function that launches them."""
-        from adjit.transform.emit import module_text
+    def source(self, *arguments: Any, tuned: bool = True, standalone: bool = False) -> str:
+        """The generated source for these arguments: a module with kernels and the function that launches them.
 
-        return module_text(self.emitted(*arguments), is_tuned=True, needs=NEEDS_DEVICE)
+        standalone: with what it needs of adjit's written out, so that it runs without adjit.
+        """
+        return text_of(self.emitted(*arguments), standalone)
 
     def explain(self, *arguments: Any, cc: tuple[int, int] | None = None) -> Explanation:
         """What was decided for these arguments, and why, with tables of the launches and of what kernels take.
@@ -172,6 +174,21 @@ class OnDevice(Specialising, Picklable):
 
 
 TARGETS["cuda"] = OnDevice
+
+
+def text_of(emitted: Emitted, standalone: bool) -> str:
+    """The module of kernels and the host's function; Unsupported where it cannot be one that stands alone."""
+    from adjit.transform.emit import module_text, not_importable
+
+    missing = not_importable(emitted) if standalone else ()
+    if missing:
+        raise Unsupported(
+            f"a source of {emitted.name} that stands alone",
+            why=f"{missing[0]}.",
+            instead="Define it in a module, or leave out standalone.",
+        )
+    needs = _FOR_DEVICE if standalone else _NEEDS_DEVICE
+    return module_text(emitted, is_tuned=True, needs=needs, is_bundled=standalone)
 
 
 def explained(found: Explanation, told: Told, host: Any, cc: tuple[int, int] | None) -> Explanation:

@@ -65,6 +65,12 @@ class Options:
             "parallel": parallel_option(self.parallel),
         }
 
+    @property
+    def has_no_nan(self) -> bool:
+        """Whether code is compiled as if no number were nan, so that what asks for one may be gone."""
+        flags = {"fast"} if self.fastmath is True else self.fastmath or frozenset()
+        return not flags.isdisjoint(("fast", "nnan", "ninf"))
+
     def decorator(self, tuned: bool) -> str:
         """numba's decorator for a saved function, with what these options compile it with."""
         options = self.for_numba()

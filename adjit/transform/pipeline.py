@@ -18,7 +18,7 @@ from numba import types
 
 from adjit.errors import Unsupported
 from adjit.transform import ir
-from adjit.transform.arrays import shape
+from adjit.transform.arrays import fuse_launches, shape
 from adjit.transform.derive import Compiler, check_places
 from adjit.transform.elaborate import KernelLaunch, apart, elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
@@ -29,7 +29,7 @@ from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.released import released, unasked
 from adjit.transform.source.derivative import Derivative, at_level
 from adjit.transform.strategy import CHEAPEST, Strategy
-from adjit.transform.sweeps import transposed_tangent
+from adjit.transform.sweeps import gather_at_once, transposed_tangent
 
 if TYPE_CHECKING:
     from adjit.transform.cuda import Plan
@@ -65,7 +65,7 @@ def explained(
         from adjit.transform.cuda import as_numbers
 
         with recording() as records:
-            made = released(_built(derivative, tuple(map(as_numbers, arg_types))))
+            made = _for_launches(released(_built(derivative, tuple(map(as_numbers, arg_types)))))
         return made, records
     with recording() as records:
         made = _tuned(derivative, _built(derivative, tuple(arg_types)), vectormath)
@@ -85,7 +85,7 @@ def _plan_of(derivative: Derivative, arg_types: Sequence[types.Type]) -> Plan:
     def plan(made: ir.Function) -> Plan:
         asked = derivative.strategy
         given = numbers(made, arg_types)
-        return planned(made, given, False, asked.deterministic, asked.wide, asked.uses("rows"))
+        return planned(_for_launches(made), given, False, asked.deterministic, asked.wide, asked.uses("rows"))
 
     given = tuple(map(as_numbers, arg_types))
     made = released(build(derivative, given), for_gpu=True)
@@ -100,6 +100,11 @@ def _plan_of(derivative: Derivative, arg_types: Sequence[types.Type]) -> Plan:
             return plan(released(build(alike, given), for_gpu=True))
         except Unsupported:
             raise fault from None
+
+
+def _for_launches(made: ir.Function) -> ir.Function:
+    """The derivative with as few launches as may be."""
+    return gather_at_once(fuse_launches(made))
 
 
 def _in_a_thread(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

@@ -31,6 +31,7 @@ class Strategy:
     machine: what it runs on: the CPU, a GPU, or one of a GPU's threads, as a function that a kernel calls
     deterministic: on a GPU, whether sums that several threads share have an order that does not vary
     wide:    on a GPU, whether sums in single precision are added up in double precision
+    versions: whether what a trip makes of a buffer is in memory of its own, and nothing is put back
     alike:   whether loops of a block's threads make as many trips in each of them, of which some do nothing
     tuned:   whether what only makes it faster is done to the adjoint: `sweeps/gather` and all of `machine`
     """
@@ -41,6 +42,7 @@ class Strategy:
     machine: Literal["cpu", "cuda", "thread"] = "cpu"
     deterministic: bool = False
     wide: bool = False
+    versions: bool = False
     alike: bool = False
     tuned: bool = True
 
@@ -57,7 +59,7 @@ READABLE = Strategy(tuned=False)
 # as close to the user's statements as can be: what is touched and made there is touched and made
 GUARDED = Strategy(without=MECHANISMS, tuned=False)
 # gathers of contributions that are kept have one nest, which is one launch, and no pieces around it
-ON_GPU = Strategy(machine="cuda", without=frozenset({"multiples", "late"}))
+ON_GPU = Strategy(machine="cuda", versions=True, without=frozenset({"multiples", "late"}))
 # what one thread keeps is in its registers and its local memory
 IN_THREAD = Strategy(machine="thread", tuned=False)
 
@@ -68,4 +70,5 @@ FORCED = {
     **{f"without {name}": Strategy(without=frozenset({name})) for name in sorted(MECHANISMS)},
     "plain": Strategy(values="kept", without=MECHANISMS),
     "readable": READABLE,
+    "versions": Strategy(versions=True),
 }

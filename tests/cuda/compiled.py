@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+import adjit.api.on_device  # noqa: F401  whose target this is
 from adjit.api.dispatch import derive
 from adjit.api.notation import to_text, to_types
 from adjit.api.options import make_options

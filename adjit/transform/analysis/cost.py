@@ -21,6 +21,8 @@ from adjit.transform import ir
 LOAD = 1
 # a value written to a tape and read back: in an array indexed by the loop counters, in a list; a value kept alive
 SLOT, ENTRY, KEPT = 8, 20, 1
+# what one launch writes for another goes to a GPU's memory and back: 16 bytes, in which time it computes a sine
+LAUNCHED_SLOT = 40
 
 _CALL = 30  # elementary functions, and whatever else is not listed
 _CYCLES: dict[Any, int] = {

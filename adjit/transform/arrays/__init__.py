@@ -6,6 +6,7 @@ In: a function, one nest of loops a statement. Out: the same, fused, turned insi
     for i: s += y[i]
 """
 
+from adjit.transform.arrays.launches import fuse_launches
 from adjit.transform.arrays.steps import shape
 
-__all__ = ["shape"]
+__all__ = ["fuse_launches", "shape"]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
@@ -29,12 +29,15 @@ from adjit.transform.rewrite.simplify import renamed, simplify
 MOST_ARRAYS = 16  # beyond that LLVM gives up on checking at run time that they do not overlap
 
 
-def fuse_maps(function: ir.Function, launched: bool = False) -> ir.Function:
+Fits = Callable[[ir.Function, ir.For, ir.For], bool]
+
+
+def fuse_maps(function: ir.Function, launched: bool = False, fits: Fits | None = None) -> ir.Function:
     """The function with its array statements fused. `launched`: a loop with launches in it, which the host runs, takes
-    up no array statement, as that would be one more launch in each of its trips."""
+    up no array statement, as that would be one more launch in each of its trips. `fits`: asked of two loops first."""
     refused: set[tuple[ir.Op, ir.Op]] = set()
     names: dict[ir.Var, ir.Var] = {}
-    while (fused := _Fusion(function, refused, names, launched).once()) is not None:
+    while (fused := _Fusion(function, refused, names, launched, fits).once()) is not None:
         function = simplify(fused)
     return _named(function, names)
 
@@ -52,11 +55,16 @@ def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function
 
 class _Fusion:
     def __init__(
-        self, function: ir.Function, refused: set[tuple[ir.Op, ir.Op]], names: dict[ir.Var, ir.Var], launched: bool
+        self,
+        function: ir.Function,
+        refused: set[tuple[ir.Op, ir.Op]],
+        names: dict[ir.Var, ir.Var],
+        launched: bool,
+        fits: Fits | None,
     ):
         self.function = function
         self.refused = refused
-        self.launched = launched
+        self.launched, self.fits = launched, fits
         self.names = names  # by number: the user's array that it was stored in
         self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
@@ -124,6 +132,8 @@ class _Fusion:
         if not (first.order_free or second.order_free):
             return False
         if self.launched and has_launches(first) != has_launches(second):
+            return False
+        if self.fits is not None and not self.fits(self.function, first, second):
             return False
         if self.saves_array(first, second):
             return True

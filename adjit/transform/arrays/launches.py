@@ -1,4 +1,4 @@
-"""Launches in a program, over what they are over.
+"""Launches in a program, over what they are over; and fewer of them.
 
 In: a program whose sizes are settled. Out: the same, in which a grid with a thread for each element is not asked about
 any more, and what launches in a loop are over is made before the loop.
@@ -6,6 +6,9 @@ any more, and what launches in a loop are over is made before the loop.
     blocks = (n + 63) // 64
     for t in range(steps):                                      for t in range(steps):
         for i in prange(min(blocks * 64, n)): ...                   for i in prange(n): ...
+
+In: a derivative. Out: the same with nests of one range in one, which are launches then: what versions of buffers and
+gathers leave, as the mirror of an array statement and that of the copy to where it goes.
 """
 
 from __future__ import annotations
@@ -16,6 +19,10 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
+from adjit.transform.analysis.trips import Serial, Sharings
+from adjit.transform.arrays.fusion import fuse_maps
+from adjit.transform.arrays.offsets import from_zero, move_origins
+from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.fixed_integers import has_launches, made_before
 from adjit.transform.rewrite.simplify import simplify
 
@@ -25,6 +32,33 @@ def settle_launches(function: ir.Function) -> ir.Function:
     found = _Covered(function)
     body = ir.rewritten(function.body, found.without)
     return simplify(made_before(simplify(ir.with_body(function, body)), has_launches))
+
+
+def fuse_launches(function: ir.Function) -> ir.Function:
+    """The derivative with what may be one launch in one. Blocks and threads of the user's kernels stay as they are."""
+    if any(isinstance(op, ir.For) and op.level for op in function.body.inside):
+        return function
+    moved = simplify(from_zero(function))
+    fused = fuse_maps(moved, launched=True, fits=_are_alike)
+    return function if fused is moved else checked(simplify(move_origins(fused)), "fused for launches")
+
+
+def _are_alike(function: ir.Function, first: ir.For, second: ir.For) -> bool:
+    """Whether two nests are launches over one grid."""
+    sharings = function.analysis(Sharings)
+    is_launched = not any(isinstance(sharings.of(loop), Serial) for loop in (first, second))
+    return is_launched and _grid(first) == _grid(second)
+
+
+def _grid(loop: ir.For) -> list[tuple[ir.Operand, ...]]:
+    """The ranges of nested loops, as far in as a trip does nothing behind the next one."""
+    found: list[tuple[ir.Operand, ...]] = [(loop.start, loop.stop, loop.step)]
+    while loop.body.ops and isinstance(inner := loop.body.ops[-1], ir.For) and inner.order_free and not inner.stops:
+        if inner.outs != loop.body.yields:
+            break
+        found.append((inner.start, inner.stop, inner.step))
+        loop = inner
+    return found
 
 
 class _Covered:

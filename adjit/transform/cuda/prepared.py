@@ -1,7 +1,7 @@
 """A program as a GPU does it best, before anyone asks where its loops run.
 
-In: a function. Out: the same with extrema and products of matrices as loops, no idle fills, checks before loops, and
-products for powers.
+In: a function. Out: the same with extrema and products of matrices as loops, no idle fills and copies, checks before
+loops, and products for powers.
 
     y = x ** 3.0        y = x ** 3, which is two products
 """
@@ -22,7 +22,7 @@ from adjit.transform.machine.lanes import write_extrema
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.checks_first import checked_first
 from adjit.transform.rewrite.views import see_through_views
-from adjit.transform.sweeps.clears import leave_out_fills
+from adjit.transform.sweeps.clears import leave_out_fills, merge_clears, with_rims
 
 _PRODUCTS = (2.0, 3.0, 4.0, -1.0, -2.0)  # exponents that are products, which a call of pow is not
 
@@ -38,7 +38,8 @@ def prepared(function: ir.Function) -> ir.Function:
         )
     function = checked(see_through_views(checked(products_as_loops(function), "products")), "views")
     function = checked(write_extrema(function, everywhere=True), "extrema")
-    function = checked(leave_out_fills(function, stored_too=True), "filled")
+    function = checked(leave_out_fills(merge_clears(function), stored_too=True), "filled")
+    function = checked(with_rims(function), "with rims")
     return checked(ir.with_body(function, ir.rewritten(function.body, _for_kernels)), "checked first")
 
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from numba import types
 
 from adjit import errors
 from adjit.transform import ir
+from adjit.transform.analysis.affine import Affine
 from adjit.transform.derive.activity import Activity
 from adjit.transform.derive.branch_only import selective
 from adjit.transform.derive.mirror import Group, Mirror
@@ -32,6 +33,7 @@ from adjit.transform.elaborate.values.elementwise import as_lazy
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import Value, is_array
 from adjit.transform.ir.types import array_type, array_type_of, typed_const, writable
+from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.source.derivative import Derivative
 
 SUFFIX = "_bar"
@@ -106,19 +108,24 @@ class Adjoints:
                 self.opening[region].ops.append(ir.Call(callee=len, args=(array,), outs=(length,)))
             like, shape = (None, (length,)) if is_tape else self.model(array)
             zero, role = typed_const(0, array_type_of(out).dtype), ir.Role("shadow", array)
-            made = ir.Alloc(shape=shape or (), like=like if shape is None else None, fill=zero, out=out, role=role)
+            writer = Writer(name="n")
+            extents = [writer.integer(n) if isinstance(n, Affine) else n for n in shape or ()]
+            self.opening[region].ops.extend(writer.ops)
+            made = ir.Alloc(shape=tuple(extents), like=like if shape is None else None, fill=zero, out=out, role=role)
         self.opening[region].ops.append(made)
         return out
 
-    def model(self, array: ir.Var) -> tuple[ir.Var, tuple[ir.Operand, ...] | None]:
+    def model(self, array: ir.Var) -> tuple[ir.Var, Sequence[ir.Operand | Affine] | None]:
         """What the shadow of an array is made like: another array that is there for longer, or itself; or its shape."""
         region, op = self.made[array]
         like = array if region is self.function.body else self.likeness.of(array)
         # another layout would make another array
         like = like if writable(like.type) == writable(array.type) else array
-        shape = self.likeness.extents(array)
+        shape: Sequence[ir.Operand | Affine] | None = self.likeness.extents(array)
         if isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
             shape = op.shape
+        if shape is None and like is array and region is not self.function.body:
+            shape = self.likeness.fixed(array)
         return like, shape if like is array else None
 
     def renew(self, array: ir.Operand) -> ir.Var:

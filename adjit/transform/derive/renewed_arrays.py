@@ -9,6 +9,9 @@ the same shape that is there for longer, so that a shadow need not keep the arra
     w = v.copy()                                     w is like v
     for _ in range(n): v = <an array like v>         v is, in each trip, like what it was before the loop
     for _ in range(n): v = <an array like x>         and where it was nothing, like x
+
+    u = u0                                           k is as long as u0 is, so u has that extent in each trip, and
+    for _ in range(n): u = <an array like k>         that need not be asked of the u of a trip
 """
 
 from __future__ import annotations
@@ -18,8 +21,10 @@ from collections.abc import Sequence
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.alias import FRESH, Aliases
 from adjit.transform.analysis.trip_counts import has_one_trip, literal_trips
+from adjit.transform.ir.types import array_type_of
 
 
 def renewed(function: ir.Function, aliases: Aliases) -> set[ir.Var]:
@@ -64,6 +69,7 @@ class _Search:
 
 class Likeness:
     def __init__(self, function: ir.Function):
+        self._function = function
         self._made = function.body.made
         loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For | ir.While)]
         self._slots = {slot.arg: (loop, slot) for loop in loops for slot in loop.slots}
@@ -94,6 +100,20 @@ class Likeness:
         if not is_first or not isinstance(alloc, ir.Alloc) or alloc.like is not None:
             return None
         return alloc.shape if loop.body.defines.isdisjoint(alloc.shape) else None
+
+    def fixed(self, array: ir.Var) -> tuple[Affine, ...] | None:
+        """The extents of an array that a loop carries, where they follow from what is there outside of all loops."""
+        if array not in self._slots or array_type_of(array).layout != "C":
+            return None
+        iterations = self._function.analysis(Iterations)
+        values = [iterations.extent(array, axis) for axis in range(array_type_of(array).ndim)]
+        found = [shown for v in values if v is not None and (shown := iterations.in_variables(v)) is not None]
+        names = {s[0] if isinstance(s, tuple) else s for value in found for s in value.terms}
+        return tuple(found) if len(found) == len(values) and all(map(self._is_at_top, names)) else None
+
+    def _is_at_top(self, name: object) -> bool:
+        body = self._function.body
+        return name in body.args or self._made.get(name) in body.ops  # type: ignore[call-overload]
 
     def _origin(self, array: ir.Var) -> ir.Var:
         """Back through copies, as far as they go."""

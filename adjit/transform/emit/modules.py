@@ -13,6 +13,7 @@ import inspect
 import json
 import re
 import sys
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +24,7 @@ from numba.extending import is_jitted
 
 from adjit.transform import ir
 from adjit.transform.emit import special
+from adjit.transform.emit.bundled import Bundle
 from adjit.transform.emit.emit import Emitted
 from adjit.transform.emit.wrapping import INDENT, WIDTH
 
@@ -30,23 +32,42 @@ _NEEDS_ADJIT = "# Tuned code: it needs adjit, whose workspaces and elementary fu
 _NEEDS_SCIPY = "# It needs SciPy, whose special functions it calls."
 
 
-def module_text(emitted: Emitted, decorator: str = "", is_tuned: bool = False, needs: str = _NEEDS_ADJIT) -> str:
+def module_text(
+    emitted: Emitted, decorator: str = "", is_tuned: bool = False, needs: str = _NEEDS_ADJIT, is_bundled: bool = False
+) -> str:
     """The text under all that it needs, to be saved as a module; ends like `@njit(nogil=True)\\ndef energy_grad(x):`.
 
     A global that no module has under its own name is mentioned in a comment; frozen arrays are written out, and so
-    are adjit's own functions unless the text is tuned. Then the first line says that it needs adjit.
+    are adjit's own functions unless the text is tuned. Then the first line says that it needs adjit. `is_bundled`:
+    what it names of adjit's modules that are imported when it runs is written out, too.
     """
-    head = _Head(emitted, is_tuned, is_compiled=bool(decorator))
+    head = _Head(emitted, is_tuned and not is_bundled, is_compiled=bool(decorator), is_bundled=is_bundled)
     if decorator:
         head.add("njit", njit)
     paragraphs = head.paragraphs()
-    first = (needs if paragraphs[2] else "", _NEEDS_SCIPY if head.calls_special else "", *sorted(head.needs))
+    first = (
+        needs if paragraphs[2] or is_bundled else "",
+        _NEEDS_SCIPY if head.calls_special else "",
+        *sorted(head.needs),
+    )
     parts = [
         "\n".join(filter(None, (*first, "\n\n".join(filter(None, paragraphs))))),
-        *head.definitions.values(),
+        *_together(head.definitions.values()),
         f"{decorator}\n{emitted.text}".lstrip(),
     ]
     return "\n\n\n".join(part for part in parts if part)
+
+
+def _together(definitions: Iterable[str]) -> list[str]:
+    """Definitions, with such as are lines that follow each other in one."""
+    found: list[str] = []
+    for text in filter(None, definitions):
+        is_line = not text.startswith(("def ", "class ", "@", "if "))
+        if is_line and found and not found[-1].startswith(("def ", "class ", "@", "if ")):
+            found[-1] += f"\n{text}"
+        else:
+            found.append(text)
+    return found
 
 
 def not_importable(emitted: Emitted) -> list[str]:
@@ -61,8 +82,9 @@ class _Head:
     `imports`: by how the line begins, what it imports. `definitions`: by name, what is needed first.
     """
 
-    def __init__(self, emitted: Emitted, is_tuned: bool, is_compiled: bool = False) -> None:
+    def __init__(self, emitted: Emitted, is_tuned: bool, is_compiled: bool = False, is_bundled: bool = False) -> None:
         self.is_tuned, self.is_compiled = is_tuned, is_compiled
+        self.bundle = Bundle() if is_bundled else None
         self.calls_special = False
         self.needs: set[str] = set()  # what is to be said of the modules that it imports
         self.imports: dict[str, set[str]] = {}
@@ -71,10 +93,23 @@ class _Head:
         self._begun: set[str] = set()  # a function may call itself
         for name, value in emitted.globals.items():
             self.add(name, value)
+        if self.bundle is not None:
+            self._take(self.bundle, emitted)
+
+    def _take(self, bundle: Bundle, emitted: Emitted) -> None:
+        """Takes up what is bundled."""
+        own = re.findall(r"^def (\w+)", emitted.text, re.M)
+        definitions = bundle.apart_from([*own, *self.constants, *self.definitions])
+        for line in bundle.imports:
+            begins, _, names = line.partition(" import ")
+            self.imports.setdefault(f"{begins} import " if names else line, set()).update([names] if names else [])
+        self.definitions.update(definitions)
 
     def add(self, name: str, value: Any) -> None:
         """Gives `name` its value in the module."""
-        if isinstance(value, ir.External):
+        if isinstance(value, ir.External) and self.bundle is not None and _is_module_of_ours(value.module):
+            self.bundle.add(value.module, value.root, name)
+        elif isinstance(value, ir.External):
             self.imports.setdefault(f"from {value.module} import ", set()).add(_renamed(value.root, name))
         elif isinstance(value, np.ndarray):
             self._import("np", np)
@@ -153,6 +188,10 @@ class _Bare(libcst.CSTTransformer):
 
 def _is_ours(value: Any) -> bool:
     return not isinstance(value, ModuleType) and str(getattr(value, "__module__", "")).partition(".")[0] == "adjit"
+
+
+def _is_module_of_ours(module: str) -> bool:
+    return module.partition(".")[0] == "adjit"
 
 
 def _constant(name: str, value: Any) -> str:

@@ -10,5 +10,6 @@ from adjit.transform.storage.memory_limit import leave_room
 from adjit.transform.storage.primal import Joint
 from adjit.transform.storage.rerun import requests_for
 from adjit.transform.storage.storage import join
+from adjit.transform.storage.versions import are_kept, with_versions
 
-__all__ = ["Joint", "fuse", "join", "leave_room", "requests_for"]
+__all__ = ["Joint", "are_kept", "fuse", "join", "leave_room", "requests_for", "with_versions"]

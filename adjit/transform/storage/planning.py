@@ -22,7 +22,8 @@ from dataclasses import dataclass, field
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.cost import ENTRY, KEPT, LOAD, SLOT, cost, is_cheap
+from adjit.transform.analysis.cost import ENTRY, KEPT, LAUNCHED_SLOT, LOAD, SLOT, cost, is_cheap
+from adjit.transform.analysis.trips import Serial, Sharings
 from adjit.transform.derive.mirror import Mirror, MirroredIf, MirroredLoop
 from adjit.transform.storage.cuts import source_side
 from adjit.transform.storage.primal import Primal
@@ -56,14 +57,16 @@ def plan(primal: Primal, mirror: Mirror, strategy: Strategy) -> Plan:
         return Plan({}, strategy)
     if strategy.uses("expand"):
         primal.expand_to(primal.scratch)
-    again = _Planning(primal, mirror).solved()
+    again = _Planning(primal, mirror, strategy.machine == "cuda").solved()
     primal.expand_to({})
     return Plan(again, strategy)
 
 
 class _Planning:
-    def __init__(self, primal: Primal, mirror: Mirror):
+    def __init__(self, primal: Primal, mirror: Mirror, is_launched: bool):
         self.primal = primal
+        self.is_launched = is_launched
+        self.sharings = primal.function.analysis(Sharings)
         self.stored_at = primal.stored_values()
         # the values that the mirror reads, and how far the stores of their region are undone when it first does
         self.needed: dict[ir.Var, int] = {}
@@ -196,7 +199,18 @@ class _Planning:
     def memory(self, region: ir.Region) -> int:
         if not self.primal.is_in_loop(region):
             return KEPT
-        return ENTRY if self.primal.nest(region) is None else SLOT
+        if self.primal.nest(region) is None:
+            return ENTRY
+        return LAUNCHED_SLOT if self.is_launched and self.is_in_launch(region) else SLOT
+
+    def is_in_launch(self, region: ir.Region) -> bool:
+        """Whether what a region makes is read in a launch that comes after others: it is in a loop of the host.
+
+        What independent trips keep for themselves is not: they will run back to back.
+        """
+        outer, *inner = self.primal.chain(region)
+        has_levels = any(isinstance(op, ir.For) and op.level for op in (outer, *inner))
+        return not has_levels and isinstance(outer, ir.For) and isinstance(self.sharings.of(outer), Serial)
 
     def weight(self, region: ir.Region) -> int:
         depth = sum(isinstance(op, ir.For | ir.While) for op in self.primal.chain(region))

@@ -167,6 +167,7 @@ class Primal:
         """The stores that may overwrite what an operation reads, after it."""
         memory = dict.fromkeys(self.aliases.find(array) for array in reader.memory_read)
         stores = [store for array in memory for store in self.stores_after(reader, array)]
+        stores = [store for store in stores if not self._is_of_others(store, reader)]
         if isinstance(reader, ir.Load):
             return [store for store in stores if self._index_model.may_overwrite(reader, store)]
         return stores
@@ -174,6 +175,17 @@ class Primal:
     def stores_after(self, reader: ir.Op | None, memory: ir.Operand) -> list[ir.Store]:
         """The stores into an alias class that may come after an operation that reads it."""
         return [store for store in self.stores.get(memory, ()) if self.may_follow(reader, store)]
+
+    def _is_of_others(self, store: ir.Store, reader: ir.Op) -> bool:
+        """Whether a store that may follow is into an array that is made anew in each trip, and the reader reads others.
+
+        Only what follows in that trip sees the array, and there names tell: it is none that the trip was handed.
+        """
+        home = self.made_by(store.array)
+        if home is None:
+            return False
+        own = ir.base_of(store.array, self.top.made)
+        return all(self.aliases.are_distinct(array, own) for array in reader.memory_read)
 
     def is_shared_addition(self, store: ir.Store) -> bool:
         """Whether several threads of a block may add to the element: what one of them finds there is no old value."""

@@ -29,17 +29,25 @@ def retraceable(op: ir.For | ir.While) -> dict[int, Step]:
     """The slots that can be retraced."""
     if isinstance(op, ir.For) and op.order_free:
         return {}
-    arrays = {k: slot for k, slot in enumerate(op.slots) if ir.is_reference(slot.arg)}
-    yields = {slot.yielded for slot in arrays.values()}
-    found: dict[int, Step] = {}
-    if yields == {slot.arg for slot in arrays.values()} and len(yields) == len(arrays):
-        found.update((k, Step()) for k in arrays)
+    found: dict[int, Step] = {k: Step() for k in handed_round(op)}
     for k, slot in enumerate(op.slots):
         if isinstance(slot.arg.type, types.Integer):
             step = _integer_step(slot.arg, slot.yielded, op.body)
             if step is not None:
                 found[k] = step
     return found
+
+
+def handed_round(op: ir.For | ir.While) -> list[int]:
+    """The slots of arrays and tapes that a loop only passes around, among themselves."""
+    slots = op.slots
+    found = [k for k, slot in enumerate(slots) if ir.is_reference(slot.arg)]
+    while True:
+        args, yields = {slots[k].arg for k in found}, {slots[k].yielded for k in found}
+        kept = [k for k in found if slots[k].yielded in args and slots[k].arg in yields]
+        if kept == found:
+            return found
+        found = kept
 
 
 def _integer_step(arg: ir.Var, yielded: ir.Operand, body: ir.Region) -> Step | None:

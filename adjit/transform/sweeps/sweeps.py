@@ -10,6 +10,7 @@ loops run their trips again is known only when it is seen which keep tapes; then
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 from adjit.transform import ir
@@ -19,7 +20,7 @@ from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.defined import defined_between_sweeps
 from adjit.transform.rewrite.notes import note, recording
 from adjit.transform.rewrite.simplify import simplify
-from adjit.transform.storage import Joint, fuse, join, leave_room, requests_for
+from adjit.transform.storage import Joint, are_kept, fuse, join, leave_room, requests_for, with_versions
 from adjit.transform.strategy import Strategy
 from adjit.transform.sweeps.clears import (
     CarriedClears,
@@ -71,6 +72,15 @@ def _stored(
     may_run_again: bool = True,
 ) -> tuple[Joint, ir.Function]:
     """Both sweeps joined, and the function of that, once it is known which loops run their trips again."""
+    if strategy.versions and limit is None and strategy.trips == "chosen":
+        strategy = dataclasses.replace(strategy, versions=False)
+        versions = with_versions(sweeps)
+        if versions is not None:
+            with recording() as noted:
+                found = _stored(versions, extra, with_value, limit, strategy, is_fused, may_run_again)
+            if are_kept(found[1]):
+                note(*noted)
+                return found
     with recording() as noted:
         joint = join(sweeps, extra, with_value, strategy)
         made = _joined(joint, is_fused)

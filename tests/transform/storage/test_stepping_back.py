@@ -22,8 +22,16 @@ def test_swapped_arrays():
 def test_arrays_that_are_lost_or_made():
     p = Program(a=VECTOR, b=VECTOR)
     p.loop((5,), (p["a"], p["b"]), lambda i, u, v: (v, v))
-    assert slots(p) == {}
+    assert slots(p) == {1: Step()}
     p.loop((5,), (p["a"], p["b"]), lambda i, u, v: (v, p.copy(u)))
+    assert slots(p) == {}
+
+
+def test_arrays_that_change_places_beside_one_that_is_made():
+    p = Program(a=VECTOR, b=VECTOR, c=VECTOR)
+    p.loop((5,), (p["a"], p["b"], p["c"]), lambda i, u, v, w: (v, u, p.copy(w)))
+    assert slots(p) == {0: Step(), 1: Step()}
+    p.loop((5,), (p["a"], p["b"], p["c"]), lambda i, u, v, w: (v, w, p.copy(u)))
     assert slots(p) == {}
 
 

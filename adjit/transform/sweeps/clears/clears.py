@@ -115,7 +115,9 @@ class _Fills:
     def touching(self, op: ir.Op, array: ir.Var) -> list[ir.Op]:
         """What looks at the array or hands it on, of an operation and those inside it."""
         memory = self.aliases.find(array)
-        return [inner for inner in ir.with_inner(op) if self.aliases.touches(inner, memory)]
+        touching = [inner for inner in ir.with_inner(op) if self.aliases.touches(inner, memory)]
+        elements = (ir.Load, ir.Store)
+        return [o for o in touching if not isinstance(o, elements) or not self.aliases.are_distinct(o.array, array)]
 
     def first_store(self, alloc: ir.Alloc, touching: Sequence[ir.Op]) -> ir.Store | None:
         """The addition, or store, that is the first access to each element and reaches all of them, in a nest of loops.
@@ -145,4 +147,13 @@ class _Fills:
             return False
         if loop.step == ir.integer(-1):
             start, stop = stop.plus(1), start.plus(1)
-        return start == Affine() and stop == self.iterations.extent(array, axis)
+        return start == Affine() and stop == self.length(array, axis)
+
+    def length(self, array: ir.Var, axis: int) -> Affine | None:
+        """How long an axis is, or n where it is max(n, 0), which is the same to a loop."""
+        made = self.iterations.definitions.get(array)
+        shape = made.shape if isinstance(made, ir.Alloc) else ()
+        extent = self.iterations.definitions.get(shape[axis]) if shape else None
+        if isinstance(extent, ir.Call) and extent.callee is max and extent.args[1] == ir.integer(0):
+            return self.iterations.value(extent.args[0])
+        return self.iterations.extent(array, axis)
