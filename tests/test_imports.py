@@ -38,7 +38,9 @@ MAY_IMPORT = {
     "transform.source transform.strategy transform.sweeps",
     "transform.kinds": f"errors notation {IR} transform.analysis transform.derive "
     "transform.machine.threads transform.rewrite transform.source transform.sweeps",
-    "transform.cuda": f"errors runtime.library {TOOLS} transform.emit transform.machine.lanes transform.sweeps.clears",
+    "transform.cuda": f"errors runtime.library {TOOLS} transform.cuda.blocks transform.emit transform.machine.lanes "
+    "transform.sweeps.clears",
+    "transform.cuda.blocks": f"errors {IR} transform.analysis",
     "transform.explain": f"runtime.library {TOOLS} transform.derive transform.emit",
     "transform.sweeps": f"errors notation runtime.library {TOOLS} transform.derive transform.elaborate.values "
     "transform.storage transform.strategy transform.sweeps.clears transform.sweeps.gather",

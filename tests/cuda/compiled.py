@@ -12,6 +12,7 @@ import pytest
 import adjit.api.on_device  # noqa: F401  whose target this is
 from adjit.api.dispatch import derive
 from adjit.api.notation import to_text, to_types
+from adjit.api.on_device import OnDevice
 from adjit.api.options import make_options
 from adjit.runtime.library.gpus import BACKEND, PACKAGES, is_installed
 from adjit.transform import ir, pipeline
@@ -62,6 +63,7 @@ def adjoint(function, shapes, dtype):
     primal = pipeline.build(Derivative(function, "primal"), tuple(to_types(", ".join(types))))
     seed = ir.map_tree(lambda k: to_text(primal.body.yields[k].type), primal.result)
     derived = derive(Derivative(function, "vjp", wrt), make_options({"target": "cuda"}))
+    assert isinstance(derived, OnDevice)  # whose module knows the target
     return derived, ", ".join([*types, seed if isinstance(seed, str) else f"({', '.join(seed)})"])
 
 

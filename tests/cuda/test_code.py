@@ -5,6 +5,7 @@ import pytest
 import adjit
 from tests.cuda.compiled import adjoint, compiled, doubles_unasked, needs_compiler, report
 from tests.cuda.simulated.functions import FUNCTIONS
+from tests.cuda.simulated.functions_of_rows import FUNCTIONS_OF_ROWS
 
 pytestmark = needs_compiler
 
@@ -12,7 +13,7 @@ pytestmark = needs_compiler
 WITHOUT_ATOMICS = [
     "chain", "misfit", "in_threads", "two_sums", "sums_over_columns", "centred", "seep", "heat_plane", "leapfrog",
     "permuted", "monte_carlo", "ensemble", "small_solves", "histogram_of_rows", "recurrence", "clusters",
-    "coupled", "potential",
+    "coupled", "potential", "softmax_rows", "rows_times", "network",
 ]  # fmt: skip
 WITH_ATOMICS = ["gathered", "on_edges"]
 # in double precision, where the program is in single: what the range reductions of sines and cosines have
@@ -27,6 +28,14 @@ def codes(name, dtype, cc=(9, 0)):
 @pytest.mark.parametrize("name", WITHOUT_ATOMICS)
 def test_no_atomics_and_no_spills(name):
     for kernel, code in codes(name, "float64").items():
+        assert code.atomics == 0, kernel
+        assert not code.spills, kernel
+
+
+@pytest.mark.parametrize("name", ["softmax_by_rows", "cross_entropy", "turned_twice", "some_rows", "down_columns"])
+def test_rows_have_no_atomics_and_no_spills(name):
+    function, shapes = FUNCTIONS_OF_ROWS[name]
+    for kernel, code in report(*adjoint(function, shapes, "float64")).items():
         assert code.atomics == 0, kernel
         assert not code.spills, kernel
 

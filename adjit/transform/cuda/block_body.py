@@ -24,7 +24,7 @@ from adjit.errors import InternalError
 from adjit.transform import ir
 from adjit.transform.analysis.sums import partial_sums
 from adjit.transform.cuda import callees
-from adjit.transform.cuda.block_level import axes_of_threads, is_blocks, is_threads
+from adjit.transform.cuda.blocks.level import axes_of_threads, is_blocks, is_threads
 from adjit.transform.cuda.homes import BlockNest, Home
 from adjit.transform.cuda.kernel_body import Sum
 from adjit.transform.ir.types import array_type, typed_const

@@ -24,7 +24,7 @@ from adjit.errors import InternalError, Unsupported
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.cuda.block_level import around_block, axes_of_threads, extent, is_threads, shared_bytes
+from adjit.transform.cuda.blocks.level import around_block, axes_of_threads, extent, is_threads, shared_bytes
 from adjit.transform.cuda.slots import MOST_LOCAL, shape_before
 from adjit.transform.ir.types import array_type, array_type_of
 

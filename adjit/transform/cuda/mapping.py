@@ -26,7 +26,7 @@ from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Serial, Sharing, Sharings
 from adjit.transform.cuda.additions import Split, extreme, split
-from adjit.transform.cuda.block_level import is_blocks
+from adjit.transform.cuda.blocks.level import is_blocks
 from adjit.transform.cuda.callees import in_kernel
 from adjit.transform.cuda.homes import BlockNest, homes
 from adjit.transform.cuda.rows import Rows, rows_of

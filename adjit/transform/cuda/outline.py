@@ -32,22 +32,22 @@ from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.cuda import callees
 from adjit.transform.cuda.additions import extreme
-from adjit.transform.cuda.barriers import with_barriers
 from adjit.transform.cuda.block_body import BlockBody
-from adjit.transform.cuda.block_level import launches_in, refuse, stored_by_threads
+from adjit.transform.cuda.blocks.barriers import with_barriers
+from adjit.transform.cuda.blocks.level import launches_in, refuse, stored_by_threads
+from adjit.transform.cuda.blocks.meeting import with_atomics
+from adjit.transform.cuda.blocks.refill import with_refills
 from adjit.transform.cuda.bounded_tapes import with_bounded_tapes
 from adjit.transform.cuda.gathers import gather_additions
 from adjit.transform.cuda.homes import BlockNest, Home, check_size, private
 from adjit.transform.cuda.in_order import in_order
 from adjit.transform.cuda.kernel_body import Axis, KernelBody, Sum
 from adjit.transform.cuda.mapping import Mapping, Nest
-from adjit.transform.cuda.meeting import with_atomics
 from adjit.transform.cuda.memory_order import in_memory_order
 from adjit.transform.cuda.pairs import by_pairs
 from adjit.transform.cuda.parameters import Parameters
 from adjit.transform.cuda.plan import Launched, Plan, cell_type
 from adjit.transform.cuda.prepared import prepared
-from adjit.transform.cuda.refill import with_refills
 from adjit.transform.cuda.rolled import rolled
 from adjit.transform.cuda.row_body import RowBody
 from adjit.transform.cuda.terms import added_by_terms

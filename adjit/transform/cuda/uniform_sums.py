@@ -27,8 +27,8 @@ from adjit.transform.analysis.alone import alone
 from adjit.transform.analysis.effects import touched
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Serial, Sharings
-from adjit.transform.cuda.block_level import around_block, axes_in, stretches
-from adjit.transform.cuda.meeting import meeting
+from adjit.transform.cuda.blocks.level import around_block, axes_in, stretches
+from adjit.transform.cuda.blocks.meeting import meeting
 from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify

@@ -21,7 +21,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.alone import alone
 from adjit.transform.analysis.effects import touched
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.cuda.block_level import around_block, axes_in, is_threads, launches_in, stretches
+from adjit.transform.cuda.blocks.level import around_block, axes_in, is_threads, launches_in, stretches
 
 
 def with_atomics(function: ir.Function) -> ir.Function:

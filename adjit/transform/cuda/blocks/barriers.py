@@ -16,8 +16,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import literal_trips
-from adjit.transform.cuda.block_level import axes_of_threads, is_blocks, is_threads, launches_in
-from adjit.transform.cuda.meeting import Meeting
+from adjit.transform.cuda.blocks.level import axes_of_threads, is_blocks, is_threads, launches_in
+from adjit.transform.cuda.blocks.meeting import Meeting
 
 Private = Callable[[ir.For], Collection[ir.Operand]]
 
