@@ -160,6 +160,7 @@ class GeneratedLowering(NativeLowering):
     lowering_class = GeneratedLower
 
     def run_pass(self, state: Any) -> bool:
+        machine_code.without_declarations(state.library)
         with machine_code.quickly():
             return bool(super().run_pass(state))
 

@@ -109,20 +109,30 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
             raise InternalError(f"numba does not compile the code generated for {self.owner!r}", why=shown) from fault
 
 
+class _Plain:
+    """numba's scheme of colours, without any."""
+
+    def __getattr__(self, name: str) -> Any:
+        return str
+
+
 @contextlib.contextmanager
 def sparing() -> Iterator[None]:
     """Has nothing done meanwhile that a compilation does not need.
 
     numba's extensions are loaded when one is called for; and the garbage collector, which would search all that is
     alive several times, stops: compilers leave no garbage that could not wait. What was made counts as old afterwards,
-    or it would be searched at once.
+    or it would be searched at once. Messages of numba's, most of which say that one of several ways is not to be taken,
+    are not coloured.
     """
-    was_on = gc.isenabled()
+    was_on, colours = gc.isenabled(), errors._termcolor_inst
     gc.disable()
+    errors._termcolor_inst = _Plain()
     try:
         with loading.only_what_is_needed():
             yield
     finally:
+        errors._termcolor_inst = colours
         if was_on:
             if not gc.get_freeze_count():
                 gc.freeze()
