@@ -12,7 +12,7 @@ import contextlib
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numba
 from numba import types
@@ -125,14 +125,15 @@ def sparing() -> Iterator[None]:
     or it would be searched at once. Messages of numba's, most of which say that one of several ways is not to be taken,
     are not coloured.
     """
-    was_on, colours = gc.isenabled(), errors._termcolor_inst
+    was_on, messages = gc.isenabled(), cast(Any, errors)
+    colours = messages._termcolor_inst
     gc.disable()
-    errors._termcolor_inst = _Plain()
+    messages._termcolor_inst = _Plain()
     try:
         with loading.only_what_is_needed():
             yield
     finally:
-        errors._termcolor_inst = colours
+        messages._termcolor_inst = colours
         if was_on:
             if not gc.get_freeze_count():
                 gc.freeze()

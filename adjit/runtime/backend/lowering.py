@@ -279,8 +279,9 @@ class GeneratedLower(Lower):
 
     def _instruction(self, op: Any, signature: Any) -> Callable[..., llvm.Value] | None:
         """What writes an operation on two numbers of one type."""
-        builder, (kind, other) = self.builder, signature.args
-        if kind != other:
+        builder: Any = self.builder
+        kind: Any = signature.args[0]
+        if kind != signature.args[1]:
             return None
         if isinstance(kind, types.Float):
             if op in _COMPARISONS:
@@ -288,7 +289,7 @@ class GeneratedLower(Lower):
                 return functools.partial(compare, _COMPARISONS[op])
             is_raising = op is operator.truediv and self.context.error_model.raise_on_fp_zero_division
             return None if is_raising or op not in _FLOAT_INSTRUCTIONS else getattr(builder, _FLOAT_INSTRUCTIONS[op])
-        if isinstance(kind, types.Integer) and kind.signed:
+        if kind in types.signed_domain:
             if op in _COMPARISONS:
                 return functools.partial(builder.icmp_signed, _COMPARISONS[op])
             if op in _INTEGER_INSTRUCTIONS and signature.return_type == kind:
@@ -413,7 +414,7 @@ class GeneratedLower(Lower):
     def _times(self, value: llvm.Value, factor: int) -> llvm.Value:
         return value if factor == 1 else self.builder.mul(value, value.type(factor))
 
-    def _tuple(self, resty: types.Type, expr: Any) -> Parts:
+    def _tuple(self, resty: Any, expr: Any) -> Parts:
         values = [
             self.context.cast(self.builder, self.loadvar(item.name), self.typeof(item.name), kind)
             for item, kind in zip(expr.items, _parts(resty), strict=True)

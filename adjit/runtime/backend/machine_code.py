@@ -22,6 +22,7 @@ import llvmlite.binding as llvm
 from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 
+_config: Any = config
 _inside = 0  # of how many `quickly`; what compiles holds numba's lock
 
 
@@ -52,7 +53,7 @@ class _Library(JITCodeLibrary):
     """numba's own, which makes the passes on functions anew for each function, also for those of other modules."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        if config.LLVM_PASS_TIMINGS:
+        if _config.LLVM_PASS_TIMINGS:
             super()._optimize_functions(ll_module)
             return
         ll_module.data_layout = self._codegen._data_layout
