@@ -28,6 +28,7 @@ from numba.np import arrayobj
 
 from adjit.runtime.backend import lifetimes
 from adjit.runtime.backend.values import Parts, known_variables
+from adjit.runtime.backend.wrapper import suits, write_wrapper
 
 # Values without references to count.
 _PLAIN = types.Number | types.Boolean | types.RangeType | types.RangeIteratorType | types.SliceType | types.NoneType
@@ -92,6 +93,13 @@ class GeneratedLower(Lower):
 
     def _is_free(self, name: str) -> bool:
         return _is_plain(self.typeof(name))
+
+    def create_cpython_wrapper(self, release_gil: bool = False) -> None:
+        fndesc = self.fndesc
+        if self.genlower or not suits(fndesc.restype, fndesc.argtypes):
+            super().create_cpython_wrapper(release_gil)
+        else:
+            write_wrapper(self.context, self.library, fndesc, self.env, self.call_helper, release_gil)
 
     def pre_block(self, block: Any) -> None:
         super().pre_block(block)
