@@ -27,11 +27,16 @@ from numba.core.lowering import Lower
 from numba.np import arrayobj
 
 from adjit.runtime.backend import lifetimes
+from adjit.runtime.backend.arrays import new_array
+from adjit.runtime.backend.stand_ins import allocation
 from adjit.runtime.backend.values import Parts, known_variables
 from adjit.runtime.backend.wrapper import suits, write_wrapper
 
 # Values without references to count.
 _PLAIN = types.Number | types.Boolean | types.RangeType | types.RangeIteratorType | types.SliceType | types.NoneType
+
+# For longer powers of floats numba calls the C library.
+_MOST_PRODUCTS = 0x10000
 
 _EXTREMES = {np.maximum: ">", np.minimum: "<"}
 
@@ -274,6 +279,9 @@ class GeneratedLower(Lower):
     # ------------------------------------------------------------------------------------------------------ arithmetic
 
     def lower_binop(self, resty: types.Type, expr: ir.Expr, op: Any) -> llvm.Value:
+        if op in (operator.pow, operator.ipow):
+            made = self._power(resty, expr)
+            return super().lower_binop(resty, expr, op) if made is None else made
         # numba would look for the types of this one again, with each operand as a constant or not
         write = self._instruction(op, self.fndesc.calltypes[expr])
         if write is None:
@@ -284,6 +292,27 @@ class GeneratedLower(Lower):
             for operand, kind in zip((expr.lhs, expr.rhs), signature.args, strict=True)
         ]
         return self.context.cast(self.builder, write(*values), signature.return_type, resty)
+
+    def _power(self, resty: types.Type, expr: ir.Expr) -> llvm.Value | None:
+        """A float to the power of a constant, by the products that numba's loop makes, which it compiles apart."""
+        signature, exponent = self.fndesc.calltypes[expr], self._constant(expr.rhs)
+        kind = signature.return_type
+        if exponent is None or abs(exponent) > _MOST_PRODUCTS or not isinstance(kind, types.Float):
+            return None
+        if signature.args[0] != kind or not isinstance(signature.args[1], types.Integer):
+            return None
+        builder, left = self.builder, abs(exponent)
+        base = self.context.cast(builder, self.loadvar(expr.lhs.name), self.typeof(expr.lhs.name), kind)
+        product = base.type(1.0)
+        while left:
+            if left & 1:
+                product = base if isinstance(product, llvm.Constant) else builder.fmul(product, base)
+            left >>= 1
+            if left:
+                base = builder.fmul(base, base)
+        if exponent < 0:
+            product = builder.fdiv(product.type(1.0), product)
+        return self.context.cast(builder, product, kind, resty)
 
     def _instruction(self, op: Any, signature: Any) -> Callable[..., llvm.Value] | None:
         """What writes an operation on two numbers of one type."""
@@ -536,13 +565,28 @@ class GeneratedLower(Lower):
             strides=cgutils.pack_array(builder, strides[::-1]),
         )
 
+    def _copied(self, resty: types.Array, expr: ir.Expr) -> llvm.Value | None:
+        """A copy of an array whose elements lie side by side, in the same order."""
+        array = self.typeof(expr.func.name).this
+        if array.layout != resty.layout or array.layout not in "CF" or array.dtype != resty.dtype:
+            return None
+        given = self.loadvar(expr.func.name)
+        shape = [self._extracted(given, array, "shape", axis) for axis in range(array.ndim)]
+        made = new_array(self.context, self.builder, resty, shape, False, allocation)
+        target, source = (self._extracted(one, array, "data") for one in (made, given))
+        count, size = (self._extracted(given, array, field) for field in ("nitems", "itemsize"))
+        cgutils.raw_memcpy(self.builder, target, source, count, size, align=1)
+        return made
+
     # --------------------------------------------------------------------------------------------- ranges and slices
 
     def _call(self, resty: Any, expr: ir.Expr) -> llvm.Value | None:
         callee = getattr(self.typeof(expr.func.name), "typing_key", None)
-        if callee not in (range, slice, "array.reshape", *_EXTREMES) or expr.kws or expr.vararg is not None:
+        if callee not in (range, slice, "array.copy", "array.reshape", *_EXTREMES) or expr.kws or expr.vararg:
             return None
         kinds = [self.typeof(a.name) for a in expr.args]
+        if callee == "array.copy":
+            return self._copied(resty, expr)
         if callee == "array.reshape":
             return self._reshaped(resty, expr, kinds)
         if callee in _EXTREMES:
