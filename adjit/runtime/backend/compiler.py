@@ -22,6 +22,7 @@ from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
 
 from adjit.runtime.backend import apart, front, machine_code
+from adjit.runtime.backend.constraints import asking_once
 from adjit.runtime.backend.lowering import GeneratedLower
 from adjit.runtime.backend.stand_ins import stand_in
 
@@ -127,6 +128,10 @@ def _remembering(context: Any) -> Any:
 @functools.cache
 def _remembering_kind(kind: Any) -> Any:
     class Remembering(kind):  # type: ignore[misc]
+        @property
+        def callstack(self) -> Any:
+            return asking_once(self.__dict__["callstack"])
+
         def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
             resolve = functools.partial(super().resolve_function_type, func, args, kws)
             is_known = not kws and _is_operator(getattr(func, "typing_key", func))
