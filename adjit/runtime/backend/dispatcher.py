@@ -52,12 +52,28 @@ class SpecialisedDispatcher(CPUDispatcher):
     def __init__(self, stub: FunctionType, options: Mapping[str, Any]) -> None:
         super().__init__(stub, targetoptions=dict(options))
         self._compiler = _Maker(self)
+        self._by_address: dict[tuple[types.Type, ...], Any] = {}
         if special.is_loaded():
             # numba may have kept machine code of callers, into which ours is linked
             special.give_symbols()
 
     def _compilation_chain_init_hook(self) -> None:
         """Nothing: numba's extensions are loaded with its registries, when something is compiled."""
+
+    def get_compile_result(self, sig: Any) -> Any:
+        """What is compiled for a signature, with a function to call by address, which numba asks for so."""
+        found: Any = super().get_compile_result(sig)
+        if found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name):
+            return found
+        kinds = tuple(found.signature.args)
+        if kinds not in self._by_address:
+            with compiler_lock:
+                library = self.targetctx.codegen().create_library(f"{found.fndesc.qualname} by address")
+                self.targetctx.create_cfunc_wrapper(library, found.fndesc, found.environment, found.call_helper)
+                library.add_linking_library(found.library)
+                library.finalize()
+            self._by_address[kinds] = found._replace(library=library)
+        return self._by_address[kinds]
 
     def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
         """The function for arguments of these types."""

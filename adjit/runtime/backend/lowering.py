@@ -99,6 +99,9 @@ class GeneratedLower(Lower):
     def _is_free(self, name: str) -> bool:
         return _is_plain(self.typeof(name))
 
+    def create_cfunc_wrapper(self) -> None:
+        """Nothing: few functions are called by address, and the dispatcher makes it for those."""
+
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
         fndesc = self.fndesc
         if self.genlower or not suits(fndesc.restype, fndesc.argtypes):
