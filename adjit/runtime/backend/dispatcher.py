@@ -67,9 +67,10 @@ class SpecialisedDispatcher(CPUDispatcher):
             return found
         kinds = tuple(found.signature.args)
         if kinds not in self._by_address:
+            context: Any = self.targetctx
             with compiler_lock:
-                library = self.targetctx.codegen().create_library(f"{found.fndesc.qualname} by address")
-                self.targetctx.create_cfunc_wrapper(library, found.fndesc, found.environment, found.call_helper)
+                library = context.codegen().create_library(f"{found.fndesc.qualname} by address")
+                context.create_cfunc_wrapper(library, found.fndesc, found.environment, found.call_helper)
                 library.add_linking_library(found.library)
                 library.finalize()
             self._by_address[kinds] = found._replace(library=library)

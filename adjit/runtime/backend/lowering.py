@@ -297,14 +297,15 @@ class GeneratedLower(Lower):
         return self.context.cast(self.builder, write(*values), signature.return_type, resty)
 
     def _power(self, resty: types.Type, expr: ir.Expr) -> llvm.Value | None:
-        """A float to the power of a constant, by the products that numba's loop makes, which it compiles apart."""
+        """A float to the power of a natural number, by the products of numba's loop, which it compiles apart."""
         signature, exponent = self.fndesc.calltypes[expr], self._constant(expr.rhs)
         kind = signature.return_type
-        if exponent is None or abs(exponent) > _MOST_PRODUCTS or not isinstance(kind, types.Float):
+        # of those below zero, numba raises an error for zero
+        if exponent is None or not 0 <= exponent <= _MOST_PRODUCTS or not isinstance(kind, types.Float):
             return None
         if signature.args[0] != kind or not isinstance(signature.args[1], types.Integer):
             return None
-        builder, left = self.builder, abs(exponent)
+        builder, left = self.builder, exponent
         base = self.context.cast(builder, self.loadvar(expr.lhs.name), self.typeof(expr.lhs.name), kind)
         product = base.type(1.0)
         while left:
@@ -313,8 +314,6 @@ class GeneratedLower(Lower):
             left >>= 1
             if left:
                 base = builder.fmul(base, base)
-        if exponent < 0:
-            product = builder.fdiv(product.type(1.0), product)
         return self.context.cast(builder, product, kind, resty)
 
     def _instruction(self, op: Any, signature: Any) -> Callable[..., llvm.Value] | None:
