@@ -113,6 +113,22 @@ class GeneratedLower(Lower):
         super().pre_block(block)
         self._loaded.clear()
 
+    def lower_inst(self, inst: Any) -> Any:
+        # without what is said for debuggers, for which numba writes each statement out
+        loc: Any = self.loc
+        self.notify_loc(loc)
+        if type(inst) is ir.Del:
+            self.delvar(inst.value)
+        elif type(inst) is ir.Assign:
+            argument = inst.value.index + 1 if isinstance(inst.value, ir.Arg) else None
+            self.storevar(self.lower_assign(self.typeof(inst.target.name), inst), inst.target.name, argidx=argument)
+        else:
+            return super().lower_inst(inst)
+        return None
+
+    def alloca_lltype(self, name: str, lltype: llvm.Type, datamodel: Any = None) -> llvm.Value:
+        return cgutils.alloca_once(self.builder, lltype, name=name)
+
     def lower_assign(self, ty: types.Type, inst: ir.Assign) -> Any:
         if isinstance(inst.value, ir.Var):
             held = self._blk_local_varmap.get(inst.value.name)
