@@ -279,10 +279,11 @@ class GeneratedLower(Lower):
             return self.builder.extract_value(value, position)
         key = id(value), position
         if key not in self._fields:
-            here = self.builder.block
-            self.builder.position_after(_last_phi(value))
-            self._fields[key] = value, self.builder.extract_value(value, position)
-            self.builder.position_at_end(here)
+            builder: Any = llvm.IRBuilder()
+            builder.position_after(_last_phi(value))
+            is_before = builder.block is self.builder.block and builder._anchor <= self.builder._anchor
+            self._fields[key] = value, builder.extract_value(value, position)
+            self.builder._anchor += is_before
         return self._fields[key][1]
 
     def _position(self, type_: types.Type, field: str) -> int:
