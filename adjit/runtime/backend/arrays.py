@@ -149,8 +149,14 @@ def _memory(builder: ir.IRBuilder, meminfo: ir.Value) -> ir.Value:
     return data
 
 
+_itemsizes: dict[types.Type, int] = {}
+
+
 def _itemsize(context: Any, type_: types.Array) -> int:
-    return int(context.get_abi_sizeof(context.get_data_type(type_.dtype)))
+    if type_.dtype not in _itemsizes:
+        # LLVM is asked by way of a module
+        _itemsizes[type_.dtype] = int(context.get_abi_sizeof(context.get_data_type(type_.dtype)))
+    return _itemsizes[type_.dtype]
 
 
 def new_array(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
 
 from adjit.runtime.backend import apart, front, machine_code
+from adjit.runtime.backend.constraints import asking_once
 from adjit.runtime.backend.lowering import GeneratedLower
 from adjit.runtime.backend.stand_ins import stand_in
 
@@ -126,13 +128,18 @@ def _remembering(context: Any) -> Any:
 @functools.cache
 def _remembering_kind(kind: Any) -> Any:
     class Remembering(kind):  # type: ignore[misc]
+        @property
+        def callstack(self) -> Any:
+            return asking_once(self.__dict__["callstack"])
+
         def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-            if kws or not _is_operator(getattr(func, "typing_key", func)) or not all(map(_is_plain, args)):
-                return super().resolve_function_type(func, args, kws)
-            key = func, tuple(args)
-            if key not in _known:
-                _known[key] = super().resolve_function_type(func, args, kws)
-            return _known[key]
+            resolve = functools.partial(super().resolve_function_type, func, args, kws)
+            is_known = not kws and _is_operator(getattr(func, "typing_key", func))
+            return _resolved(func, tuple(args), resolve) if is_known else resolve()
+
+        def resolve_setitem(self, target: Any, index: Any, value: Any) -> Any:
+            given = target, index, value
+            return _resolved(operator.setitem, given, functools.partial(super().resolve_setitem, *given))
 
     return Remembering
 
@@ -140,8 +147,18 @@ def _remembering_kind(kind: Any) -> Any:
 _known: dict[tuple[Any, tuple[types.Type, ...]], Any] = {}
 
 
+def _resolved(asked: Any, args: tuple[types.Type, ...], resolve: Callable[[], Any]) -> Any:
+    """What numba says of these types; it is asked once."""
+    if not all(map(_is_plain, args)):
+        return resolve()
+    key = asked, args
+    if key not in _known:
+        _known[key] = resolve()
+    return _known[key]
+
+
 def _is_operator(callee: Any) -> bool:
-    return callee is bool or getattr(callee, "__module__", None) == "_operator"
+    return callee is bool or callee is range or getattr(callee, "__module__", None) == "_operator"
 
 
 def _is_plain(kind: types.Type) -> bool:
@@ -160,6 +177,7 @@ class GeneratedLowering(NativeLowering):
     lowering_class = GeneratedLower
 
     def run_pass(self, state: Any) -> bool:
+        machine_code.without_declarations(state.library)
         with machine_code.quickly():
             return bool(super().run_pass(state))
 

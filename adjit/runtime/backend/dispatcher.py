@@ -12,7 +12,7 @@ import contextlib
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numba
 from numba import types
@@ -52,12 +52,29 @@ class SpecialisedDispatcher(CPUDispatcher):
     def __init__(self, stub: FunctionType, options: Mapping[str, Any]) -> None:
         super().__init__(stub, targetoptions=dict(options))
         self._compiler = _Maker(self)
+        self._by_address: dict[tuple[types.Type, ...], Any] = {}
         if special.is_loaded():
             # numba may have kept machine code of callers, into which ours is linked
             special.give_symbols()
 
     def _compilation_chain_init_hook(self) -> None:
         """Nothing: numba's extensions are loaded with its registries, when something is compiled."""
+
+    def get_compile_result(self, sig: Any) -> Any:
+        """What is compiled for a signature, with a function to call by address, which numba asks for so."""
+        found: Any = super().get_compile_result(sig)
+        if found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name):
+            return found
+        kinds = tuple(found.signature.args)
+        if kinds not in self._by_address:
+            context: Any = self.targetctx
+            with compiler_lock:
+                library = context.codegen().create_library(f"{found.fndesc.qualname} by address")
+                context.create_cfunc_wrapper(library, found.fndesc, found.environment, found.call_helper)
+                library.add_linking_library(found.library)
+                library.finalize()
+            self._by_address[kinds] = found._replace(library=library)
+        return self._by_address[kinds]
 
     def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
         """The function for arguments of these types."""
@@ -109,20 +126,31 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
             raise InternalError(f"numba does not compile the code generated for {self.owner!r}", why=shown) from fault
 
 
+class _Plain:
+    """numba's scheme of colours, without any."""
+
+    def __getattr__(self, name: str) -> Any:
+        return str
+
+
 @contextlib.contextmanager
 def sparing() -> Iterator[None]:
     """Has nothing done meanwhile that a compilation does not need.
 
     numba's extensions are loaded when one is called for; and the garbage collector, which would search all that is
     alive several times, stops: compilers leave no garbage that could not wait. What was made counts as old afterwards,
-    or it would be searched at once.
+    or it would be searched at once. Messages of numba's, most of which say that one of several ways is not to be taken,
+    are not coloured.
     """
-    was_on = gc.isenabled()
+    was_on, messages = gc.isenabled(), cast(Any, errors)
+    colours = messages._termcolor_inst
     gc.disable()
+    messages._termcolor_inst = _Plain()
     try:
         with loading.only_what_is_needed():
             yield
     finally:
+        messages._termcolor_inst = colours
         if was_on:
             if not gc.get_freeze_count():
                 gc.freeze()

@@ -21,6 +21,8 @@ import numpy as np
 from numba.core import ir, ir_utils, types
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.compiler_machinery import register_pass
+from numba.core.consts import ConstantInference
+from numba.core.errors import ConstantInferenceError
 from numba.core.interpreter import Interpreter
 from numba.core.rewrites.registry import rewrite_registry
 from numba.core.ssa import _find_defs_violators, _iterated_domfronts
@@ -73,8 +75,39 @@ class ConstantRewrites(GenericRewrites):
     """Constants in the place of variables that hold them, where numba has instructions for that."""
 
     def run_pass(self, state: Any) -> bool:
+        state.func_ir._consts = _Constants(state.func_ir)
         _rewrite(state, "before-inference", list(state.func_ir.blocks))
         return True
+
+
+_NO_CONSTANT = ConstantInferenceError("not a constant")
+
+
+class _Constants(ConstantInference):
+    """numba's search for constants, which writes a message, in colours, for each variable that is none."""
+
+    def infer_constant(self, name: str, loc: Any = None) -> Any:
+        if name not in self._cache:
+            try:
+                self._cache[name] = True, self._do_infer(name)
+            except ConstantInferenceError:
+                self._cache[name] = False, None
+        is_known, value = self._cache[name]
+        if not is_known:
+            self._fail(name)
+        return value
+
+    def _do_infer(self, name: str) -> Any:
+        try:
+            made = self._func_ir.get_definition(name)
+        except KeyError:
+            self._fail(name)
+        if isinstance(made, ir.Const | ir.Global | ir.FreeVar):
+            return made.infer_constant()
+        return self._infer_expr(made) if isinstance(made, ir.Expr) else self._fail(made)
+
+    def _fail(self, val: Any) -> Any:
+        raise _NO_CONSTANT.with_traceback(None)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,24 +27,26 @@ from numba.core.lowering import Lower
 from numba.np import arrayobj
 
 from adjit.runtime.backend import lifetimes
+from adjit.runtime.backend.arrays import new_array
+from adjit.runtime.backend.stand_ins import allocation
+from adjit.runtime.backend.values import Parts, known_variables
+from adjit.runtime.backend.wrapper import suits, write_wrapper
 
 # Values without references to count.
 _PLAIN = types.Number | types.Boolean | types.RangeType | types.RangeIteratorType | types.SliceType | types.NoneType
+
+# For longer powers of floats numba calls the C library.
+_MOST_PRODUCTS = 0x10000
 
 _EXTREMES = {np.maximum: ">", np.minimum: "<"}
 
 _OTHER_SIZE = "total size of new array must be unchanged"
 
 _FLOAT_INSTRUCTIONS = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul", operator.truediv: "fdiv"}
-
-
-class _Range(NamedTuple):
-    """A range whose step is a constant."""
-
-    value: llvm.Value
-    start: llvm.Value
-    stop: llvm.Value
-    step: int
+_INTEGER_INSTRUCTIONS = {operator.add: "add", operator.sub: "sub", operator.mul: "mul"}
+_COMPARISONS = {
+    operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==", operator.ne: "!=",
+}  # fmt: skip
 
 
 class _Counter(NamedTuple):
@@ -54,7 +55,6 @@ class _Counter(NamedTuple):
     place: llvm.Value
     stop: llvm.Value
     step: int
-    is_natural: bool  # whether it is never negative
 
 
 class _Selector(NamedTuple):
@@ -79,22 +79,64 @@ class GeneratedLower(Lower):
 
     def init(self) -> None:
         super().init()
-        self._ranges: dict[int, _Range] = {}
         self._counters: dict[int, _Counter] = {}  # of ranges with the step 1 or -1, by what makes the iterator
         self._only_counted = self._iterators_only_counted()
+        self._fields: dict[tuple[int, int], tuple[llvm.Value, llvm.Value]] = {}
+        self._loaded: dict[str, dict[tuple[int, ...], llvm.Value]] = {}  # in this block, of variables in memory
+        self._references: dict[str, llvm.Value] = {}  # of arrays that are values
+        self._least: dict[str, int | None] = {}
 
     def _find_singly_assigned_variable(self) -> None:
+        self._wide: frozenset[str] = frozenset()
         if self.func_ir.is_generator or not lifetimes.is_known(self.func_ir.blocks):
             super()._find_singly_assigned_variable()
             return
-        # those that are values, without a place in memory: set once, in the one block that reads them
         self._blk_local_varmap = {}
-        uses = [lifetimes.of_block(block) for block in self.func_ir.blocks.values()]
-        times = Counter(s.target.name for b in self.func_ir.blocks.values() for s in b.body if isinstance(s, ir.Assign))
-        read = frozenset().union(*(used.read for used in uses))
-        self._singly_assigned_vars = {n for used in uses for n in used.set if times[n] == 1 and n not in read}
+        known = known_variables(self.func_ir.blocks)
+        self._wide = frozenset(n for n in known.wide if isinstance(self.typeof(n), types.Array) or self._is_free(n))
+        self._singly_assigned_vars = set(known.local | self._wide)
 
-    def lower_expr(self, resty: types.Type, expr: ir.Expr) -> llvm.Value:
+    def _is_free(self, name: str) -> bool:
+        return _is_plain(self.typeof(name))
+
+    def create_cfunc_wrapper(self) -> None:
+        """Nothing: few functions are called by address, and the dispatcher makes it for those."""
+
+    def create_cpython_wrapper(self, release_gil: bool = False) -> None:
+        fndesc = self.fndesc
+        if self.genlower or not suits(fndesc.restype, fndesc.argtypes):
+            super().create_cpython_wrapper(release_gil)
+        else:
+            write_wrapper(self.context, self.library, fndesc, self.env, self.call_helper, release_gil)
+
+    def pre_block(self, block: Any) -> None:
+        super().pre_block(block)
+        self._loaded.clear()
+
+    def lower_inst(self, inst: Any) -> Any:
+        # without what is said for debuggers, for which numba writes each statement out
+        loc: Any = self.loc
+        self.notify_loc(loc)
+        if type(inst) is ir.Del:
+            self.delvar(inst.value)
+        elif type(inst) is ir.Assign:
+            argument = inst.value.index + 1 if isinstance(inst.value, ir.Arg) else None
+            self.storevar(self.lower_assign(self.typeof(inst.target.name), inst), inst.target.name, argidx=argument)
+        else:
+            return super().lower_inst(inst)
+        return None
+
+    def alloca_lltype(self, name: str, lltype: llvm.Type, datamodel: Any = None) -> llvm.Value:
+        return cgutils.alloca_once(self.builder, lltype, name=name)
+
+    def lower_assign(self, ty: types.Type, inst: ir.Assign) -> Any:
+        if isinstance(inst.value, ir.Var):
+            held = self._blk_local_varmap.get(inst.value.name)
+            if isinstance(held, Parts) and held.kind == ty:
+                return held
+        return super().lower_assign(ty, inst)
+
+    def lower_expr(self, resty: types.Type, expr: ir.Expr) -> Any:
         made = None
         if expr.op == "call":
             made = self._call(resty, expr)
@@ -105,17 +147,52 @@ class GeneratedLower(Lower):
         elif expr.op == "getattr":
             made = self._getattr(resty, expr)
         elif expr.op == "static_getitem":
-            made = self._static_view(resty, expr)
+            made = self._static_item(resty, expr)
+        elif expr.op == "build_tuple" and _is_plain(resty):
+            made = self._tuple(resty, expr)
+        elif expr.op == "exhaust_iter" and resty == self.typeof(expr.value.name) and _is_plain(resty):
+            made = self._held(expr.value.name)
         elif expr.op in ("pair_first", "pair_second") and _is_plain(resty):
-            made = self.builder.extract_value(self.loadvar(expr.value.name), int(expr.op == "pair_second"))
+            made = self._item(expr.value.name, int(expr.op == "pair_second"))
         return super().lower_expr(resty, expr) if made is None else made
 
     # ------------------------------------------------------------------------------------------------------ variables
 
-    def storevar(self, value: llvm.Value, name: str, argidx: int | None = None) -> None:
+    def loadvar(self, name: str) -> llvm.Value:
+        held = self._blk_local_varmap.get(name)
+        return super().loadvar(name) if held is None else self._whole(held)
+
+    def _whole(self, value: Any) -> llvm.Value:
+        """What is made of parts, put together."""
+        if not isinstance(value, Parts):
+            return value
+        if isinstance(value.kind, types.BaseTuple):
+            return self.context.make_tuple(self.builder, value.kind, value.values)
+        made = self.context.get_constant_undef(value.kind)
+        for position, part in enumerate(value.values):
+            made = self.builder.insert_value(made, part, position)
+        return made
+
+    def _held(self, name: str) -> Any:
+        """What a variable holds, in parts if it is."""
+        held = self._blk_local_varmap.get(name)
+        return self.loadvar(name) if held is None else held
+
+    def _item(self, name: str, position: int) -> llvm.Value:
+        """A part of what a variable holds."""
+        held = self._held(name)
+        return held.values[position] if isinstance(held, Parts) else self._field(held, position)
+
+    def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
         type_ = self.typeof(name)
-        is_local = name in self._singly_assigned_vars
-        if argidx is not None or is_local or not (_is_plain(type_) or isinstance(type_, types.Array)):
+        if name in self._singly_assigned_vars:
+            if name in self._wide and isinstance(type_, types.Array):
+                self._keep(value, name, type_, argidx is None)
+            self._blk_local_varmap[name] = value
+            return
+        value = self._whole(value)
+        self._loaded.pop(name, None)
+        if argidx is not None or not (_is_plain(type_) or isinstance(type_, types.Array)):
             super().storevar(value, name, argidx)
             return
         # numba reads the whole of what was there before, to drop its references
@@ -124,16 +201,40 @@ class GeneratedLower(Lower):
             self._drop(name, type_)
         self.builder.store(value, self.getvar(name))
 
+    def _keep(self, value: llvm.Value, name: str, type_: types.Array, is_again: bool) -> None:
+        """Remembers the reference that is given back where the variable ends, on ways on which it is set."""
+        place = self._reference(name)
+        if is_again:
+            self._give_back(place, type_)
+        self.builder.store(self._extracted(value, type_, "meminfo"), place)
+
+    def _reference(self, name: str) -> llvm.Value:
+        if name not in self._references:
+            self._references[name] = cgutils.alloca_once(self.builder, cgutils.voidptr_t)
+        return self._references[name]
+
+    def _give_back(self, place: llvm.Value, type_: types.Array) -> None:
+        super().decref(types.MemInfoPointer(type_.dtype), self.builder.load(place))
+
     def delvar(self, name: str) -> None:
         type_ = self.typeof(name)
+        is_plain, is_array = _is_plain(type_), isinstance(type_, types.Array)
+        if is_plain and name in self._singly_assigned_vars:
+            return
+        if is_array and name in self._wide:
+            place = self._reference(name)
+            self._give_back(place, type_)
+            self.builder.store(place.type.pointee(None), place)
+            return
         is_local = name in self._blk_local_varmap
-        if is_local or not (_is_plain(type_) or isinstance(type_, types.Array)):
+        if is_local or not (is_plain or is_array):
             super().delvar(name)
             return
         # it is deleted before the block that sets it
         self._singly_assigned_vars.discard(name)
+        self._loaded.pop(name, None)
         self._alloca_var(name, type_)
-        if isinstance(type_, types.Array):
+        if is_array:
             self._drop(name, type_)
             self.builder.store(self.getvar(name).type.pointee(None), self.getvar(name))
 
@@ -152,14 +253,38 @@ class GeneratedLower(Lower):
         elif not _is_plain(typ):
             super().decref(typ, val)
 
-    def _part(self, name: str, type_: types.Type, field: str) -> llvm.Value:
-        """A field of what a variable holds."""
-        if name in self._blk_local_varmap:
-            return self._extracted(self._blk_local_varmap[name], type_, field)
-        return self.builder.load(cgutils.gep_inbounds(self.builder, self.getvar(name), 0, self._position(type_, field)))
+    def _part(self, name: str, type_: types.Type, field: str, axis: int | None = None) -> llvm.Value:
+        """A field of what a variable holds, or what that has for an axis."""
+        held = self._blk_local_varmap.get(name)
+        if held is not None:
+            return self._extracted(held, type_, field, axis)
+        place = (self._position(type_, field),) if axis is None else (self._position(type_, field), axis)
+        loaded = self._loaded.setdefault(name, {})
+        if place not in loaded:
+            loaded[place] = self.builder.load(cgutils.gep_inbounds(self.builder, self.getvar(name), 0, *place))
+        return loaded[place]
 
-    def _extracted(self, value: llvm.Value, type_: types.Type, field: str) -> llvm.Value:
-        return self.builder.extract_value(value, self._position(type_, field))
+    def _extracted(self, value: llvm.Value, type_: types.Type, field: str, axis: int | None = None) -> llvm.Value:
+        found = self._field(value, self._position(type_, field))
+        return found if axis is None else self._field(found, axis)
+
+    def _field(self, value: llvm.Value, position: int) -> llvm.Value:
+        """A part of a value: what was put there, where that is seen, or else one that is taken out where it is made."""
+        whole = value
+        while isinstance(whole, llvm.InsertValue) and len(whole.indices) == 1:
+            if whole.indices[0] == position:
+                return whole.value
+            whole = whole.aggregate
+        if not isinstance(value, llvm.Instruction):
+            return self.builder.extract_value(value, position)
+        key = id(value), position
+        if key not in self._fields:
+            builder: Any = llvm.IRBuilder()
+            builder.position_after(_last_phi(value))
+            is_before = builder.block is self.builder.block and builder._anchor <= self.builder._anchor
+            self._fields[key] = value, builder.extract_value(value, position)
+            self.builder._anchor += is_before
+        return self._fields[key][1]
 
     def _position(self, type_: types.Type, field: str) -> int:
         return int(self.context.data_model_manager[type_].get_field_position(field))
@@ -174,19 +299,58 @@ class GeneratedLower(Lower):
     # ------------------------------------------------------------------------------------------------------ arithmetic
 
     def lower_binop(self, resty: types.Type, expr: ir.Expr, op: Any) -> llvm.Value:
-        instruction = _FLOAT_INSTRUCTIONS.get(op)
-        signature = self.fndesc.calltypes[expr]
-        left, right = signature.args
-        is_raising = op is operator.truediv and self.context.error_model.raise_on_fp_zero_division
-        if instruction is None or left != right or not isinstance(left, types.Float) or is_raising:
-            return super().lower_binop(resty, expr, op)
+        if op in (operator.pow, operator.ipow):
+            made = self._power(resty, expr)
+            return super().lower_binop(resty, expr, op) if made is None else made
         # numba would look for the types of this one again, with each operand as a constant or not
+        write = self._instruction(op, self.fndesc.calltypes[expr])
+        if write is None:
+            return super().lower_binop(resty, expr, op)
+        signature = self.fndesc.calltypes[expr]
         values = [
-            self.context.cast(self.builder, self.loadvar(operand.name), self.typeof(operand.name), left)
-            for operand in (expr.lhs, expr.rhs)
+            self.context.cast(self.builder, self.loadvar(operand.name), self.typeof(operand.name), kind)
+            for operand, kind in zip((expr.lhs, expr.rhs), signature.args, strict=True)
         ]
-        made = getattr(self.builder, instruction)(*values)
-        return self.context.cast(self.builder, made, signature.return_type, resty)
+        return self.context.cast(self.builder, write(*values), signature.return_type, resty)
+
+    def _power(self, resty: types.Type, expr: ir.Expr) -> llvm.Value | None:
+        """A float to the power of a natural number, by the products of numba's loop, which it compiles apart."""
+        signature, exponent = self.fndesc.calltypes[expr], self._constant(expr.rhs)
+        kind = signature.return_type
+        # of those below zero, numba raises an error for zero
+        if exponent is None or not 0 <= exponent <= _MOST_PRODUCTS or not isinstance(kind, types.Float):
+            return None
+        if signature.args[0] != kind or not isinstance(signature.args[1], types.Integer):
+            return None
+        builder, left = self.builder, exponent
+        base = self.context.cast(builder, self.loadvar(expr.lhs.name), self.typeof(expr.lhs.name), kind)
+        product = base.type(1.0)
+        while left:
+            if left & 1:
+                product = base if isinstance(product, llvm.Constant) else builder.fmul(product, base)
+            left >>= 1
+            if left:
+                base = builder.fmul(base, base)
+        return self.context.cast(builder, product, kind, resty)
+
+    def _instruction(self, op: Any, signature: Any) -> Callable[..., llvm.Value] | None:
+        """What writes an operation on two numbers of one type."""
+        builder: Any = self.builder
+        kind: Any = signature.args[0]
+        if kind != signature.args[1]:
+            return None
+        if isinstance(kind, types.Float):
+            if op in _COMPARISONS:
+                compare = builder.fcmp_unordered if op is operator.ne else builder.fcmp_ordered
+                return functools.partial(compare, _COMPARISONS[op])
+            is_raising = op is operator.truediv and self.context.error_model.raise_on_fp_zero_division
+            return None if is_raising or op not in _FLOAT_INSTRUCTIONS else getattr(builder, _FLOAT_INSTRUCTIONS[op])
+        if kind in types.signed_domain:
+            if op in _COMPARISONS:
+                return functools.partial(builder.icmp_signed, _COMPARISONS[op])
+            if op in _INTEGER_INSTRUCTIONS and signature.return_type == kind:
+                return functools.partial(getattr(builder, _INTEGER_INSTRUCTIONS[op]), flags=["nsw"])
+        return None
 
     # ------------------------------------------------------------------------------------------------------- elements
 
@@ -222,13 +386,12 @@ class GeneratedLower(Lower):
             return None
         if not kinds or not all(isinstance(k, types.Integer) or k == types.slice2_type for k in kinds):
             return None
-        value = self.loadvar(index.name)
         if not isinstance(kind, types.BaseTuple):
-            return [_Selector(kind, value, self._is_counter(index))]
-        values = cgutils.unpack_tuple(self.builder, value, len(kinds))
+            return [_Selector(kind, self.loadvar(index.name), self._is_natural(index))]
+        values = [self._item(index.name, axis) for axis in range(len(kinds))]
         made = self._definition(index)
         parts = made.items if isinstance(made, ir.Expr) and made.op == "build_tuple" else [None] * len(kinds)
-        natural = [part is not None and self._is_counter(part) for part in parts]
+        natural = [part is not None and self._is_natural(part) for part in parts]
         return list(map(_Selector, kinds, values, natural))
 
     def _taken(self, name: str, array: types.Array, selectors: Sequence[_Selector]) -> list[_Axis]:
@@ -262,32 +425,29 @@ class GeneratedLower(Lower):
         return _Axis(start, builder.select(builder.icmp_signed("<=", length, zero), zero, length))
 
     def _extent(self, name: str, array: types.Array, axis: int) -> llvm.Value:
-        return self.builder.extract_value(self._part(name, array, "shape"), axis)
+        return self._part(name, array, "shape", axis)
 
     def _address(self, name: str, array: types.Array, axes: Sequence[_Axis]) -> llvm.Value:
         """Where the first of the elements is; axes at the end that are missing are taken whole."""
         builder = self.builder
         data = self._part(name, array, "data")
         if array.layout == "A":
-            strides = self._part(name, array, "strides")
-            steps = [builder.mul(builder.extract_value(strides, k), axis.first) for k, axis in enumerate(axes)]
+            steps = [builder.mul(self._part(name, array, "strides", k), axis.first) for k, axis in enumerate(axes)]
             return cgutils.pointer_add(builder, data, functools.reduce(builder.add, steps))
-        shape = self._part(name, array, "shape") if array.ndim > 1 else None
         steps = []
         for k, axis in enumerate(axes):
             inner = range(k + 1, array.ndim) if array.layout == "C" else range(k)
-            extents = [builder.extract_value(shape, other) for other in inner]
+            extents = [self._extent(name, array, other) for other in inner]
             steps.append(builder.mul(axis.first, functools.reduce(builder.mul, extents)) if extents else axis.first)
         return builder.gep(data, [functools.reduce(builder.add, steps)])
 
     def _view(self, name: str, array: types.Array, axes: Sequence[_Axis], result: types.Array) -> llvm.Value:
         builder = self.builder
         data = self._address(name, array, axes)
-        strides = self._part(name, array, "strides")
         extents = [axis.extent for axis in axes] + [self._extent(name, array, k) for k in range(len(axes), array.ndim)]
         steps = [axis.step for axis in axes] + [1] * (array.ndim - len(axes))
         kept = [
-            (extent, self._times(builder.extract_value(strides, k), steps[k]))
+            (extent, self._times(self._part(name, array, "strides", k), steps[k]))
             for k, extent in enumerate(extents)
             if extent is not None
         ]
@@ -310,9 +470,20 @@ class GeneratedLower(Lower):
     def _times(self, value: llvm.Value, factor: int) -> llvm.Value:
         return value if factor == 1 else self.builder.mul(value, value.type(factor))
 
-    def _static_view(self, resty: types.Type, expr: Any) -> llvm.Value | None:
-        """A view by an index of constants: slices that go upwards, and integers."""
+    def _tuple(self, resty: Any, expr: Any) -> Parts:
+        values = [
+            self.context.cast(self.builder, self.loadvar(item.name), self.typeof(item.name), kind)
+            for item, kind in zip(expr.items, _parts(resty), strict=True)
+        ]
+        return Parts(resty, values)
+
+    def _static_item(self, resty: types.Type, expr: Any) -> llvm.Value | None:
+        """What a tuple has at a place, or a view by an index of constants: slices that go upwards, and integers."""
         array = self.typeof(expr.value.name)
+        if isinstance(array, types.BaseTuple) and _is_plain(array) and type(expr.index) is int:
+            kinds = _parts(array)
+            value = self._item(expr.value.name, expr.index % len(kinds))
+            return self.context.cast(self.builder, value, kinds[expr.index], resty)
         index = expr.index if isinstance(expr.index, tuple) else (expr.index,)
         if not isinstance(array, types.Array) or not isinstance(resty, types.Array) or len(index) > array.ndim:
             return None
@@ -347,21 +518,20 @@ class GeneratedLower(Lower):
             length = builder.udiv(builder.add(length, extent.type(step - 1)), extent.type(step))
         return _Axis(start, length, step)
 
-    def _getattr(self, resty: types.Type, expr: Any) -> llvm.Value | None:
+    def _getattr(self, resty: types.Type, expr: Any) -> Any:
         """The extents of an array, its size, or its transpose."""
         name, array = expr.value.name, self.typeof(expr.value.name)
         if not isinstance(array, types.Array):
             return None
         if expr.attr == "shape" and isinstance(resty, types.UniTuple):
-            return self._part(name, array, "shape")
+            return Parts(resty, [self._extent(name, array, axis) for axis in range(array.ndim)])
         if expr.attr == "size":
             return self._part(name, array, "nitems")
         if expr.attr != "T" or array.ndim != 2 or not isinstance(resty, types.Array):
             return None
-        shape, strides = (cgutils.unpack_tuple(self.builder, self._part(name, array, f)) for f in ("shape", "strides"))
         turned = {
-            field: cgutils.pack_array(self.builder, values[::-1])
-            for field, values in (("shape", shape), ("strides", strides))
+            field: cgutils.pack_array(self.builder, [self._part(name, array, field, axis) for axis in (1, 0)])
+            for field in ("shape", "strides")
         }
         fields = ("meminfo", "parent", "nitems", "itemsize", "data")
         parts = {field: self._part(name, array, field) for field in fields}
@@ -414,13 +584,28 @@ class GeneratedLower(Lower):
             strides=cgutils.pack_array(builder, strides[::-1]),
         )
 
+    def _copied(self, resty: types.Array, expr: ir.Expr) -> llvm.Value | None:
+        """A copy of an array whose elements lie side by side, in the same order."""
+        array = self.typeof(expr.func.name).this
+        if array.layout != resty.layout or array.layout not in "CF" or array.dtype != resty.dtype:
+            return None
+        given = self.loadvar(expr.func.name)
+        shape = [self._extracted(given, array, "shape", axis) for axis in range(array.ndim)]
+        made = new_array(self.context, self.builder, resty, shape, False, allocation)
+        target, source = (self._extracted(one, array, "data") for one in (made, given))
+        count, size = (self._extracted(given, array, field) for field in ("nitems", "itemsize"))
+        cgutils.raw_memcpy(self.builder, target, source, count, size, align=1)
+        return made
+
     # --------------------------------------------------------------------------------------------- ranges and slices
 
     def _call(self, resty: Any, expr: ir.Expr) -> llvm.Value | None:
         callee = getattr(self.typeof(expr.func.name), "typing_key", None)
-        if callee not in (range, slice, "array.reshape", *_EXTREMES) or expr.kws or expr.vararg is not None:
+        if callee not in (range, slice, "array.copy", "array.reshape", *_EXTREMES) or expr.kws or expr.vararg:
             return None
         kinds = [self.typeof(a.name) for a in expr.args]
+        if callee == "array.copy":
+            return self._copied(resty, expr)
         if callee == "array.reshape":
             return self._reshaped(resty, expr, kinds)
         if callee in _EXTREMES:
@@ -455,8 +640,7 @@ class GeneratedLower(Lower):
         )
         return self._made(resty, start=start, stop=stop, step=cgutils.intp_t(1))
 
-    def _range(self, resty: types.RangeType, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
-        """A range, remembered with its parts."""
+    def _range(self, resty: types.RangeType, expr: ir.Expr, kinds: Sequence[types.Type]) -> Parts | None:
         step = kinds[2].literal_value if len(kinds) == 3 and isinstance(kinds[2], types.IntegerLiteral) else 1
         if (len(kinds) == 3 and not isinstance(kinds[2], types.IntegerLiteral)) or step == 0 or not resty.dtype.signed:
             return None
@@ -466,43 +650,43 @@ class GeneratedLower(Lower):
         ]
         own = self.context.get_value_type(resty.dtype)
         start, stop = values if len(values) == 2 else (own(0), values[0])
-        made = self._made(resty, start=start, stop=stop, step=own(step))
-        self._ranges[id(made)] = _Range(made, start, stop, step)
-        return made
+        return Parts(resty, (start, stop, own(step)))
 
     def _range_iterator(self, expr: ir.Expr) -> llvm.Value | None:
-        known = self._ranges.get(id(self._blk_local_varmap.get(expr.value.name)))
-        if known is None:
+        held = self._blk_local_varmap.get(expr.value.name)
+        if not isinstance(held, Parts) or not isinstance(held.kind, types.RangeType):
             return None
-        builder, zero, stop = self.builder, known.start.type(0), known.stop
-        distance = builder.sub(stop, known.start)
-        has_trips = builder.icmp_signed(">" if known.step > 0 else "<", distance, zero)
-        kind = self.typeof(expr.value.name).iterator_type
-        if abs(known.step) == 1:
-            if isinstance(known.start, llvm.Constant):
+        builder, (start, stop, increment) = self.builder, held.values
+        zero, step = start.type(0), increment.constant
+        kind = held.kind.iterator_type
+        if abs(step) == 1:
+            if isinstance(start, llvm.Constant):
                 # where it begins is no question, and so not how many trips there are
-                stop = builder.select(has_trips, stop, known.start)
-            place = cgutils.alloca_once(builder, known.start.type)
-            builder.store(known.start, place)
-            self._counters[id(expr)] = _Counter(place, stop, known.step, _is_natural(known))
+                has_trips = builder.icmp_signed(">" if step > 0 else "<", stop, start)
+                stop = builder.select(has_trips, stop, start)
+            place = cgutils.alloca_once(builder, start.type)
+            builder.store(start, place)
+            self._counters[id(expr)] = _Counter(place, stop, step)
             if id(expr) in self._only_counted:
                 return self.context.get_constant_undef(kind)
-            trips = distance if known.step == 1 else builder.neg(distance)
+            distance = builder.sub(stop, start)
+            trips = distance if step == 1 else builder.neg(distance)
         else:
-            place = cgutils.alloca_once_value(builder, known.start)
-            step = known.start.type(known.step)
-            rest = builder.srem(distance, step)
+            place = cgutils.alloca_once_value(builder, start)
+            distance = builder.sub(stop, start)
+            rest = builder.srem(distance, increment)
             is_uneven = builder.icmp_signed("!=", rest, zero)
-            trips = builder.add(builder.sdiv(distance, step), builder.zext(is_uneven, zero.type))
+            trips = builder.add(builder.sdiv(distance, increment), builder.zext(is_uneven, zero.type))
+        has_trips = builder.icmp_signed(">" if step > 0 else "<", distance, zero)
         return self._made(
             kind,
             iter=place,
             stop=stop,
-            step=known.start.type(known.step),
+            step=increment,
             count=cgutils.alloca_once_value(builder, builder.select(has_trips, trips, zero)),
         )
 
-    def _next_of_range(self, resty: types.Type, expr: ir.Expr) -> llvm.Value:
+    def _next_of_range(self, resty: types.Type, expr: ir.Expr) -> Parts:
         """The next number, and whether there is one. LLVM does more with loops whose counters stop at the end."""
         builder, type_ = self.builder, self.typeof(expr.value.name)
         counter = self._counter(expr.value)
@@ -513,14 +697,13 @@ class GeneratedLower(Lower):
             with builder.if_then(goes_on):
                 builder.store(builder.add(value, value.type(counter.step), flags=["nsw"]), counter.place)
         else:
-            place, count = (self._part(expr.value.name, type_, field) for field in ("iter", "count"))
+            place, count, step = (self._part(expr.value.name, type_, field) for field in ("iter", "count", "step"))
             value, left = builder.load(place), builder.load(count)
             goes_on = builder.icmp_signed(">", left, left.type(0))
             with builder.if_then(goes_on):
                 builder.store(builder.sub(left, left.type(1), flags=["nsw"]), count)
-                builder.store(builder.add(value, self._part(expr.value.name, type_, "step")), place)
-        pair = builder.insert_value(self.context.get_constant_undef(resty), value, 0)
-        return builder.insert_value(pair, goes_on, 1)
+                builder.store(builder.add(value, step), place)
+        return Parts(resty, (value, goes_on))
 
     def _counter(self, iterator: ir.Var) -> _Counter | None:
         """The counter of the loop that an iterator is of; None if it is not known."""
@@ -556,22 +739,84 @@ class GeneratedLower(Lower):
         except KeyError:
             return None
 
-    def _is_counter(self, index: ir.Var) -> bool:
-        """Whether an index is the counter of a loop that is never negative."""
-        made = self._definition(index)
-        if not isinstance(made, ir.Expr) or made.op != "pair_first":
-            return False
-        step = self._definition(made.value)
-        if not isinstance(step, ir.Expr) or step.op != "iternext":
-            return False
-        counter = self._counter(step.value)
-        return counter is not None and counter.is_natural
+    def _is_natural(self, index: ir.Var) -> bool:
+        """Whether it is known that an index is not negative."""
+        least = self._least_of(index)
+        return least is not None and least >= 0
+
+    def _least_of(self, variable: ir.Var) -> int | None:
+        """What an integer is not below, by what it is made of; None if that is not known."""
+        name = variable.name
+        if name not in self._least:
+            kind = self.typeof(name)
+            if isinstance(kind, types.IntegerLiteral):
+                self._least[name] = kind.literal_value
+            else:
+                # for one that is made of itself
+                self._least[name] = None
+                self._least[name] = self._least_made(self._definition(variable))
+        return self._least[name]
+
+    def _least_made(self, made: Any) -> int | None:
+        if isinstance(made, ir.Const):
+            return made.value if type(made.value) is int else None
+        if not isinstance(made, ir.Expr):
+            return None
+        if made.op == "pair_first":
+            return self._least_of_range(self._definition(made.value))
+        if made.op == "getattr":
+            is_size = made.attr == "size" and isinstance(self.typeof(made.value.name), types.Array)
+            return 0 if is_size else None
+        if made.op == "static_getitem":
+            return 0 if self._is_shape(self._definition(made.value)) else None
+        if made.op == "binop" and made.fn in (operator.add, operator.sub):
+            left, right = self._least_of(made.lhs), self._constant(made.rhs)
+            if made.fn is operator.add:
+                right = self._least_of(made.rhs)
+            elif right is not None:
+                right = -right
+            return None if left is None or right is None else left + right
+        return None
+
+    def _constant(self, variable: ir.Var) -> int | None:
+        kind = self.typeof(variable.name)
+        if isinstance(kind, types.IntegerLiteral):
+            return int(kind.literal_value)
+        made = self._definition(variable)
+        return made.value if isinstance(made, ir.Const) and type(made.value) is int else None
+
+    def _is_shape(self, made: Any) -> bool:
+        if isinstance(made, ir.Expr) and made.op == "exhaust_iter":
+            made = self._definition(made.value)
+        is_attribute = isinstance(made, ir.Expr) and made.op == "getattr" and made.attr == "shape"
+        return is_attribute and isinstance(self.typeof(made.value.name), types.Array)
+
+    def _least_of_range(self, made: Any) -> int | None:
+        """What the numbers of a range are not below, by what asks its iterator for the next."""
+        if not isinstance(made, ir.Expr) or made.op != "iternext":
+            return None
+        made = self._definition(made.value)
+        if not isinstance(made, ir.Expr) or made.op != "getiter":
+            return None
+        made = self._definition(made.value)
+        if not isinstance(made, ir.Expr) or made.op != "call":
+            return None
+        if getattr(self.typeof(made.func.name), "typing_key", None) is not range or made.kws or made.vararg:
+            return None
+        step = self._constant(made.args[2]) if len(made.args) == 3 else 1
+        if step is None or step == 0:
+            return None
+        if step > 0:
+            return self._least_of(made.args[0]) if len(made.args) > 1 else 0
+        stop = self._least_of(made.args[1])
+        return None if stop is None else stop + 1
 
 
-def _is_natural(known: _Range) -> bool:
-    """Whether no number of a range with the step 1 or -1 is negative."""
-    end, least = (known.start, 0) if known.step > 0 else (known.stop, -1)
-    return isinstance(end, llvm.Constant) and isinstance(end.constant, int) and end.constant >= least
+def _last_phi(value: llvm.Instruction) -> llvm.Instruction:
+    """What an instruction may follow: the value, or if it is a choice by ways the last of those in its block."""
+    if not isinstance(value, llvm.PhiInstr):
+        return value
+    return [made for made in value.parent.instructions if isinstance(made, llvm.PhiInstr)][-1]
 
 
 def _is_upwards(taken: Any) -> bool:

@@ -43,15 +43,15 @@ def _stands_for(original: Callable[..., Any], count: int, typer: Any, lower: Any
 # -------------------------------------------------------------------------------------------------------------- arrays
 
 
-def _allocation(context: Any, builder: llvm.IRBuilder, type_: types.Array, size: llvm.Value) -> llvm.Value:
+def allocation(context: Any, builder: llvm.IRBuilder, type_: types.Array, size: llvm.Value) -> llvm.Value:
     alignment = context.get_constant(types.uint32, context.get_preferred_array_alignment(type_.dtype))
     return context.nrt.meminfo_alloc_aligned_unchecked(builder, size, alignment)
 
 
 for _count in (1, 2):
     for _zeroed, _new, _new_like in ((False, np.empty, np.empty_like), (True, np.zeros, np.zeros_like)):
-        _stands_for(_new, _count, of_shape, shaped(_zeroed, _allocation))
-        _stands_for(_new_like, _count, of_like, like(_zeroed, _allocation))
+        _stands_for(_new, _count, of_shape, shaped(_zeroed, allocation))
+        _stands_for(_new_like, _count, of_like, like(_zeroed, allocation))
 
 
 # ------------------------------------------------------------------------------------------------------------- numbers

@@ -1,18 +1,16 @@
 """Which elements of which memory an operation reads or writes: an affine index an axis, through views.
 
 In: a function. Out: accesses, to the array where its memory is named first; conditions on them, and on the order of
-execution, as isl reads them, where a prefix tells the counters of several accesses apart.
+execution, as sets of integers, where a prefix tells the counters of several accesses apart.
 
     w = u[2:, j]
     w[i]            u[2 + i, j]
 
-    text.set(["r0", "w0"], ["r0 + 1 = w0", "w0 - n0 < 0"])      "[n0] -> { [r0, w0] : r0 + 1 = w0 and w0 - n0 < 0 }"
+    text.before(load, "r", store, "w")      r0 < w0, or r0 = w0 and r1 < w1
 """
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,9 +19,15 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Count, Iterations, Symbol, loops_in
 from adjit.transform.analysis.alias import FRESH, Aliases
 from adjit.transform.analysis.extents import ndim
-
-TRUE = "0 = 0"
-MOST_OPERATIONS = 200_000  # of isl, a question: some ten milliseconds
+from adjit.transform.analysis.integer_sets import (
+    Condition,
+    IntegerSet,
+    both,
+    compared,
+    either,
+    is_empty,
+    names_in,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,24 +57,24 @@ class Access:
 
 
 class Text:
-    """Writes conditions as isl reads them. A prefix tells the counters of several accesses apart: r0, r1, w0, ..."""
+    """Writes conditions on counters and sizes. A prefix tells the counters of several accesses apart: r0, r1, w0."""
 
     def __init__(self, iterations: Iterations):
         self._iterations = iterations
         self._sizes: dict[Symbol, str] = {}
 
-    def at_least(self, least: int, conditions: Iterable[str], extents: bool = False) -> list[str]:
+    def at_least(self, least: int, conditions: Iterable[Condition], extents: bool = False) -> list[Condition]:
         """That all sizes in the conditions, or the extents of arrays among them, are at least so large."""
-        inside = " ".join(conditions)
+        inside = set().union(*map(names_in, conditions))
         sizes = [name for symbol, name in self._sizes.items() if not extents or isinstance(symbol, tuple)]
-        return [f"{name} >= {least}" for name in sizes if re.search(rf"\b{name}\b", inside)]
+        return [compared({name: 1}, -least, ">=") for name in sizes if name in inside]
 
-    def set(self, dimensions: Sequence[str], conditions: Sequence[str]) -> str:
-        inside = " and ".join(conditions)
-        sizes = [(symbol, name) for symbol, name in self._sizes.items() if re.search(rf"\b{name}\b", inside)]
-        extents = "".join(f" and {name} >= 0" for symbol, name in sizes if isinstance(symbol, tuple | Count))
-        names = ", ".join(name for _, name in sizes)
-        return f"[{names}] -> {{ [{', '.join(dimensions)}] : {inside or TRUE}{extents} }}"
+    def set(self, dimensions: Sequence[str], conditions: Sequence[Condition]) -> IntegerSet:
+        condition = both(*conditions)
+        inside = names_in(condition)
+        sizes = [(symbol, name) for symbol, name in self._sizes.items() if name in inside]
+        extents = [compared({name: 1}, 0, ">=") for symbol, name in sizes if isinstance(symbol, tuple | Count)]
+        return IntegerSet(dimensions, [name for _, name in sizes], both(condition, *extents))
 
     def name(self, symbol: Symbol, prefix: str) -> str:
         if isinstance(symbol, (ir.For, ir.While)):
@@ -82,43 +86,44 @@ class Text:
     def names(self, symbols: Iterable[Symbol], prefix: str) -> list[str]:
         return [self.name(symbol, prefix) for symbol in symbols]
 
-    def value(self, value: Affine, prefix: str) -> str:
-        terms = [f"{factor} {self.name(symbol, prefix)}" for symbol, factor in value.terms.items()]
-        return " + ".join([*terms, str(value.constant)])
+    def related(self, one: Affine, left: str, relation: str, other: Affine, right: str) -> Condition:
+        terms = {self.name(symbol, left): factor for symbol, factor in one.terms.items()}
+        for symbol, factor in other.terms.items():
+            name = self.name(symbol, right)
+            terms[name] = terms.get(name, 0) - factor
+        return compared(terms, one.constant - other.constant, relation)
 
-    def all(self, constraints: Iterable[Constraint], prefix: str) -> list[str]:
-        return [f"{self.value(c.value, prefix)} {c.relation} 0" for c in constraints]
+    def all(self, constraints: Iterable[Constraint], prefix: str) -> list[Condition]:
+        return [self.related(c.value, prefix, c.relation, Affine(), prefix) for c in constraints]
 
-    def domain(self, access: Access, prefix: str) -> list[str]:
+    def domain(self, access: Access, prefix: str) -> list[Condition]:
         chain = self._iterations.places[access.op].chain
         known = self.all((*self._iterations.domain(chain), *access.constraints), prefix)
-        return known + [f"{name} >= 0" for name in self.names(access.unknowns, prefix)]
+        return known + [compared({name: 1}, 0, ">=") for name in self.names(access.unknowns, prefix)]
 
-    def equal(self, symbols: Iterable[Symbol], left: str, right: str) -> str:
-        pairs = zip(self.names(symbols, left), self.names(symbols, right), strict=True)
-        return " and ".join(f"{a} = {b}" for a, b in pairs) or TRUE
+    def counters(self, one: Symbol, left: str, relation: str, other: Symbol, right: str, apart: int = 0) -> Condition:
+        """How the counter of one loop is related to that of another one, less `apart`."""
+        return compared({self.name(one, left): 1, self.name(other, right): -1}, apart, relation)
 
-    def exists(self, counters: Iterable[Symbol], prefix: str, conditions: Iterable[str]) -> str:
-        """That the conditions hold for some values of these counters."""
-        names, inside = self.names(counters, prefix), " and ".join(conditions) or TRUE
-        return f"(exists ({', '.join(names)} : {inside}))" if names else f"({inside})"
+    def equal(self, symbols: Iterable[Symbol], left: str, right: str) -> Condition:
+        return both(*(self.counters(symbol, left, "=", symbol, right) for symbol in symbols))
 
-    def same_element(self, one: Access, left: str, other: Access, right: str) -> list[str]:
+    def same_element(self, one: Access, left: str, other: Access, right: str) -> list[Condition]:
         """That both touch one element; of an array made in loops, the one made in the same trips of them."""
         pairs = zip(one.index, other.index, strict=True)
         indices = [self._same_index(a, left, b, right) for a, b in pairs]
         return [self.equal(self._iterations.scope(one.root), left, right), *indices]
 
-    def _same_index(self, a: Affine, left: str, b: Affine, right: str) -> str:
+    def _same_index(self, a: Affine, left: str, b: Affine, right: str) -> Condition:
         """That both are one index; of elements that are all different, that they are one element."""
-        found = [f"{self.value(a, left)} = {self.value(b, right)}"]
+        found = [self.related(a, left, "=", b, right)]
         one, other = _element_of(a), _element_of(b)
         if one is not None and other is not None and one[0] is other[0]:
             places = zip(one[1], other[1], strict=True)
-            found += [f"{self.value(p, left)} = {self.value(q, right)}" for p, q in places]
-        return " and ".join(found)
+            found += [self.related(p, left, "=", q, right) for p, q in places]
+        return both(*found)
 
-    def before(self, one: ir.Op, left: str, other: ir.Op, right: str) -> str | None:
+    def before(self, one: ir.Op, left: str, other: ir.Op, right: str) -> Condition | None:
         """That `one` is run before `other`; None if it never is."""
         places = self._iterations.places
         shared: list[Symbol] = []
@@ -133,12 +138,12 @@ class Text:
                 same_trip = same_trip and not isinstance(a, ir.If)
                 break
         cases = [
-            f"({self.equal(shared[:k], left, right)} and {self.name(loop, left)} < {self.name(loop, right)})"
+            both(self.equal(shared[:k], left, right), self.counters(loop, left, "<", loop, right))
             for k, loop in enumerate(shared)
         ]
         if same_trip:
-            cases.append(f"({self.equal(shared, left, right)})")
-        return f"({' or '.join(cases)})" if cases else None
+            cases.append(self.equal(shared, left, right))
+        return either(*cases) if cases else None
 
 
 def _unknown(unknowns: list[Unknown], of: tuple[ir.Operand, tuple[Affine, ...]] | None = None) -> Affine:
@@ -314,25 +319,3 @@ class Accesses:
         if start is None or step.constant < 0 or not self.holds(chain, start, ">="):
             return None
         return start, step.constant
-
-
-@functools.lru_cache(maxsize=2**14)
-def is_empty(first: str, *others: str) -> bool:
-    """Whether the first set without all others is empty; false if that takes too long to find out.
-
-    Passes ask much the same of a program before and after their changes, and so does the next derivative of it.
-    """
-    # few programs have such questions, and its import takes its time
-    import islpy as isl
-
-    context = isl.Context()
-    context.set_max_operations(MOST_OPERATIONS)
-    try:
-        rest = isl.Set.read_from_str(context, first)
-        for other in others:
-            rest = rest.subtract(isl.Set.read_from_str(context, other))
-            if rest.is_empty():
-                return True
-        return bool(rest.is_empty())
-    except isl.Error:
-        return False

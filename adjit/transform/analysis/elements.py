@@ -16,9 +16,10 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from adjit.transform import ir
-from adjit.transform.analysis.accesses import TRUE, Access, Accesses, Text, is_empty
+from adjit.transform.analysis.accesses import Access, Accesses, Text
 from adjit.transform.analysis.affine import Affine, Chain, Constraint, Iterations, Loop, loops_in
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.integer_sets import TRUE, Condition, both, either, is_empty
 
 MOST_LOOPS = 8
 MOST_STORES_BETWEEN = 12
@@ -196,7 +197,7 @@ class IndexModel:
         conditions = [text.equal(shared, "r", "w"), *text.same_element(one, "r", other, "w")]
         if trips is not None:
             left, relation, right = trips
-            conditions.append(f"{text.name(left, 'r')} {relation} {text.name(right, 'w')}")
+            conditions.append(text.counters(left, "r", relation, right, "w"))
         dimensions, known = self._known(r=one, w=other)
         return self._is_possible(dimensions, conditions + known)
 
@@ -229,13 +230,12 @@ class IndexModel:
         chains = (places[one.op].chain, places[other.op].chain)
         if not all(self.iterations.is_certain(*inside) for chain in chains for inside in chain):
             return False
-        apart = " or ".join(f"{text.name(loop, 'r')} != {text.name(loop, 'w')}" for loop in loops)
-        conditions = [text.equal(places[loops[0]].loops, "r", "w"), f"({apart})"]
+        apart = either(*(text.counters(loop, "r", "!=", loop, "w") for loop in loops))
+        conditions = [text.equal(places[loops[0]].loops, "r", "w"), apart]
         conditions += text.same_element(one, "r", other, "w")
-        dimensions, known = self._known(r=one, w=other)
-        inside = " and ".join([*conditions, *known])
-        some = text.at_least(SOME, [inside])
-        return is_empty(text.set([], some), text.set([], [f"(exists ({', '.join(dimensions)} : {inside}))"]))
+        conditions += self._known(r=one, w=other)[1]
+        # for some values of the counters
+        return is_empty(text.set([], text.at_least(SOME, conditions)), text.set([], conditions))
 
     def element(self, store: ir.Store) -> tuple[ir.Operand, tuple[Affine, ...]] | None:
         """The array where its memory is named first, and the element of it, counted from the front, if affine."""
@@ -271,19 +271,21 @@ class IndexModel:
         between = (self._between(read, self._accesses.write(store), write) for store in others)
         return not self._is_covered(dimensions, conditions, between)
 
-    def _is_possible(self, dimensions: Sequence[str], conditions: Sequence[str]) -> bool:
+    def _is_possible(self, dimensions: Sequence[str], conditions: Sequence[Condition]) -> bool:
         return len(dimensions) > 2 * MOST_LOOPS or not is_empty(self._text.set(dimensions, conditions))
 
-    def _is_covered(self, dimensions: Sequence[str], conditions: Sequence[str], cases: Iterable[str | None]) -> bool:
+    def _is_covered(
+        self, dimensions: Sequence[str], conditions: Sequence[Condition], cases: Iterable[Condition | None]
+    ) -> bool:
         """Whether one of the cases holds wherever the conditions do. None: a case of which nothing is known."""
         if len(dimensions) > 2 * MOST_LOOPS:
             return False
         first = itertools.islice((case for case in cases if case is not None), MOST_STORES_BETWEEN)
         return is_empty(*(self._text.set(dimensions, inside) for inside in (conditions, *([case] for case in first))))
 
-    def _known(self, **accesses: Access) -> tuple[list[str], list[str]]:
+    def _known(self, **accesses: Access) -> tuple[list[str], list[Condition]]:
         """The counters of accesses, which are given by prefix, and what is known of them."""
-        text, dimensions, conditions = self._text, list[str](), list[str]()
+        text, dimensions, conditions = self._text, list[str](), list[Condition]()
         for prefix, access in accesses.items():
             dimensions += text.names((*self.iterations.places[access.op].loops, *access.unknowns), prefix)
             conditions += text.domain(access, prefix)
@@ -330,13 +332,15 @@ class IndexModel:
             return not one.is_root  # each trip makes an array of its own
         text = self._text
         outer = self.iterations.places[loop].loops
-        here, there = text.name(loop, "r"), text.name(loop, "w")
-        apart = f"({here} < {there} - {beyond} or {here} > {there} + {beyond})"
+        before, after = (
+            text.counters(loop, "r", relation, loop, "w", apart) for relation, apart in (("<", beyond), (">", -beyond))
+        )
+        apart = either(before, after)
         conditions = [text.equal(outer, "r", "w"), apart, *text.same_element(one, "r", write, "w")]
         dimensions, known = self._known(r=one, w=write)
         return self._is_possible(dimensions, conditions + known)
 
-    def _between(self, read: Access, kill: Access, write: Access | None) -> str | None:
+    def _between(self, read: Access, kill: Access, write: Access | None) -> Condition | None:
         """When `kill` is sure to touch the element after `read` and before `write`; None if nothing is sure."""
         is_whole = not isinstance(kill.op, ir.Load | ir.Store) and kill.root in kill.op.memory_read
         if not kill.is_root or kill.root != read.root or (kill.unknowns and not is_whole):
@@ -348,7 +352,9 @@ class IndexModel:
             return None
         return self._surely(kill, [after, before], 0, **({"r": read} if write is None else {"r": read, "w": write}))
 
-    def _surely(self, access: Access, conditions: Sequence[str], depth: int, **others: Access) -> str | None:
+    def _surely(
+        self, access: Access, conditions: Sequence[Condition], depth: int, **others: Access
+    ) -> Condition | None:
         """That the access is made to the element of the first of others; None if it is not sure to be run.
 
         It is if `others`, by prefix, show that, as far as it is inside of `depth` loops and branches.
@@ -362,8 +368,8 @@ class IndexModel:
                 shown = [run for found in runs for run in found]
                 if not shown:
                     return None
-                conditions.append(f"({' or '.join(shown)})")
-        return text.exists((*loops_in(chain), *access.unknowns), "k", conditions)
+                conditions.append(either(*shown))
+        return both(*conditions)
 
     def _is_stored(self, read: Access, loop: Loop, after: bool = False, of: Sequence[Access] | None = None) -> bool:
         """Whether each element that is read was stored in the same trip of the loop, in operations that surely ran.
@@ -379,22 +385,20 @@ class IndexModel:
         dimensions, conditions = self._known(r=read)
         conditions += text.all(self._bounds(read), "r")
         if of is not None:
-            conditions.append(f"({' or '.join(self._in_place_of(read, other) for other in of)})")
+            conditions.append(either(*(self._in_place_of(read, other) for other in of)))
         stores = [store for store in self._stores if (is_clear(store) if after else not store.add)]
         stored = (self._stored_in_trip(self._accesses.write(store), read, loop, after) for store in stores)
         return self._is_covered(dimensions, conditions, stored)
 
-    def _in_place_of(self, read: Access, other: Access) -> str:
+    def _in_place_of(self, read: Access, other: Access) -> Condition:
         """That what is read stands where another access, maybe to another array, gets to."""
         text = self._text
         if not other.is_root:
             return TRUE
-        loops = self.iterations.places[other.op].loops
         pairs = zip(read.index, other.index, strict=True)
-        inside = [*text.domain(other, "w"), *(f"{text.value(a, 'r')} = {text.value(b, 'w')}" for a, b in pairs)]
-        return text.exists((*loops, *other.unknowns), "w", inside)
+        return both(*text.domain(other, "w"), *(text.related(a, "r", "=", b, "w") for a, b in pairs))
 
-    def _stored_in_trip(self, store: Access, read: Access, loop: Loop, after: bool) -> str | None:
+    def _stored_in_trip(self, store: Access, read: Access, loop: Loop, after: bool) -> Condition | None:
         """When `store` is sure to store to what is read, earlier or later in the trip; None if nothing is sure."""
         chain = self.iterations.places[store.op].chain
         if not store.is_root or store.root != read.root or store.unknowns or loop not in loops_in(chain):
@@ -406,7 +410,7 @@ class IndexModel:
         depth = next(k for k, (op, _) in enumerate(chain) if op is loop) + 1
         return self._surely(store, [order, text.equal(loops_in(chain[:depth]), "k", "r")], depth, r=read)
 
-    def _shared_run(self, chain: Chain, access: Access, prefix: str) -> list[str]:
+    def _shared_run(self, chain: Chain, access: Access, prefix: str) -> list[Condition]:
         """That the run of the chain's innermost region by `k` is one that `access`, which was run, shows to be run.
 
         A branch is run where the access in it was. A loop whose trips are not known makes the trip of the read, and

@@ -71,7 +71,7 @@ from adjit.transform.source.derivative import (
 )
 from adjit.transform.source.marks import Checkpointed
 from adjit.transform.source.parameters import by_name
-from adjit.transform.source.syntax import assigned
+from adjit.transform.source.syntax import assigned, children
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +276,7 @@ def _names_in(node: cst.CSTNode) -> Iterator[str]:
     """The names that are read or written, less those of attributes and of arguments by name."""
     if isinstance(node, cst.Name):
         yield node.value
-    for child in (node.value,) if isinstance(node, cst.Attribute | cst.Arg) else node.children:
+    for child in (node.value,) if isinstance(node, cst.Attribute | cst.Arg) else children(node):
         yield from _names_in(child)
 
 

@@ -81,7 +81,7 @@ from adjit.transform.source.derivative import Enclosed, Structured, unused
 from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.source.structures import Layout
 from adjit.transform.source.structures import count as leaf_count_of
-from adjit.transform.source.syntax import always_returns, assigned, nonlocals, yield_in
+from adjit.transform.source.syntax import always_returns, assigned, children, nonlocals, yield_in
 
 DEEPEST = 64  # calls within calls
 
@@ -746,7 +746,7 @@ def _reads(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "len":
         within = ()
     else:
-        within = node.children
+        within = children(node)
     for child in within:
         yield from _reads(child)
 

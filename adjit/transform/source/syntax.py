@@ -66,12 +66,21 @@ class Assigned(NamedTuple):
     returns: bool
 
 
+@functools.lru_cache(maxsize=2**14)
+def children(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
+    """What is directly in a node, which libcst finds by making the node anew."""
+    return node.children
+
+
 def inside(node: cst.CSTNode, but: tuple[type[cst.CSTNode], ...] = (cst.FunctionDef,)) -> Iterator[cst.CSTNode]:
     """The node and all that is in it, in the order of the text; of nodes of some types, nothing that is in them."""
-    yield node
-    if not isinstance(node, but):
-        for child in node.children:
-            yield from inside(child, but)
+    left = [node]
+    while left:
+        each = left.pop()
+        yield each
+        # the kinds are those of libcst, which has none below them, and its own test of kinds takes ten times as long
+        if type(each) not in but:
+            left.extend(reversed(children(each)))
 
 
 def _targets(node: cst.CSTNode) -> Iterator[str]:
@@ -89,12 +98,20 @@ def assigned(nodes: Iterable[cst.CSTNode]) -> Assigned:
     return Assigned(tuple(names), any(each.returns for each in found))
 
 
+_NAMING = frozenset((
+    cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.NamedExpr, cst.For, cst.Del, cst.ImportAlias, cst.FunctionDef,
+    cst.MatchAs, cst.MatchStar, cst.Return,
+))  # fmt: skip
+
+
 # A rule is elaborated at each use, and its syntax stays the same; to walk through libcst's nodes is slow.
 @functools.lru_cache(maxsize=4096)
 def _assigned_in(node: cst.CSTNode) -> Assigned:
     names: dict[str, None] = {}
     returns = False
     for each in inside(node, (cst.FunctionDef, cst.Lambda)):
+        if type(each) not in _NAMING:
+            continue
         if isinstance(each, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.NamedExpr | cst.For | cst.Del):
             names.update(dict.fromkeys(_targets(each.target)))
         elif isinstance(each, cst.ImportAlias):
@@ -124,7 +141,7 @@ def contains(node: cst.CSTNode, kind: type[cst.CSTNode]) -> bool:
         return node.orelse is not None and contains(node.orelse, kind)
     if isinstance(node, cst.FunctionDef | cst.Lambda):
         return False
-    return any(contains(child, kind) for child in node.children)
+    return any(contains(child, kind) for child in children(node))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -144,7 +161,7 @@ def clauses(part: cst.CompFor | None) -> list[cst.CompFor]:
 def operands(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """The expressions directly in another, in the order in which they are evaluated."""
     skipped = _skipped(node)
-    for child in node.children:
+    for child in children(node):
         if child is skipped or (isinstance(node, cst.Call) and child is node.func and isinstance(child, cst.Name)):
             continue
         is_method = isinstance(node, cst.Call) and child is node.func and isinstance(child, cst.Attribute)
@@ -179,7 +196,7 @@ def names_read(node: cst.CSTNode) -> Iterator[str]:
         own = {*assigned([cst.AssignTarget(clause.target) for clause in clauses(node.for_in)]).names}
     elif isinstance(node, cst.Lambda):
         own = {param.name.value for param in node.params.params}
-    for child in node.children:
+    for child in children(node):
         if child is not skipped:
             yield from (name for name in names_read(child) if name not in own)
 
@@ -269,7 +286,7 @@ def _is_made(value: cst.BaseExpression) -> bool:
 
 def _uses(nodes: list[cst.CSTNode]) -> Iterator[_Use]:
     for parent in nodes:
-        for child in parent.children:
+        for child in children(parent):
             if isinstance(child, cst.Name):
                 yield parent, child
 

@@ -339,3 +339,107 @@ def test_counters_of_any_integer_type(kind):
     own, expected = a.copy(), a.copy()
     assert compiled(counted)(own, kind(3)) == counted(expected, 3)
     np.testing.assert_array_equal(own, expected)
+
+
+def made_in_turns(n, m):
+    total = 0.0
+    for i in range(n):
+        a = np.zeros(m)
+        for j in range(m):
+            a[j] = i + j
+        if i % 2 == 0:
+            b = np.zeros(m + 1)
+            for j in range(m):
+                b[j + 1] = a[j]
+            total += b[m]
+        part = a[1:]
+        for j in range(part.size):
+            total += part[j] * b[j]
+    return total, part
+
+
+def test_arrays_that_are_made_in_each_trip():
+    run = compiled(made_in_turns)
+    run(2, 4)
+    gc.collect()
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        for n in (1, 2, 5):
+            found, expected = run(n, 4), made_in_turns(n, 4)
+            assert found[0] == expected[0]
+            np.testing.assert_array_equal(found[1], expected[1])
+        del found
+        gc.collect()
+        after = rtsys.get_allocation_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 0
+
+
+def around(a, shift):
+    """Indices that are known not to be negative, and others."""
+    n, m = a.shape
+    total = 0.0
+    for i in range(1, n - 1):
+        for j in range(m):
+            total += a[i - 1, j] * a[i + 1, j] + 2.0 * a[i - 2, j] + a[i - 1 - 1, j]
+    for i in range(-2, n):
+        total += 3.0 * a[i, m - 1] + a[i - 1, 1 - m]
+    for i in range(n - 1, 0, -1):
+        total += 5.0 * a[i - 1, 0] * a[i - 2, m - 2]
+    for i in range(shift, n):
+        total += 7.0 * a[i, 0] + a[n - 3, m - 4]
+    for i in range(n - 1, -3, -1):
+        total += 11.0 * a[i + 1 - 2, 0]
+    for i in range(2, n, 2):
+        total += 13.0 * a[i - 2, 0] + a[i - 3, 0]
+    return total
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 4), (3, 2), (5, 5)])
+def test_indices_below_zero(shape):
+    numbers = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)
+    for array in laid_out(numbers):
+        for shift in (-2, 0, 1):
+            assert _around(array, shift) == around(array, shift)
+
+
+_around = compiled(around)
+
+
+def result(function, number):
+    try:
+        return function(number)
+    except ZeroDivisionError:
+        return None
+
+
+def test_powers_by_constants():
+    x = np.array([0.3, -1.7, 2.9, 0.0, np.inf, np.nan])
+    for power in (
+        lambda x: x**0, lambda x: x**1, lambda x: x**2, lambda x: x**3, lambda x: x**7, lambda x: x**12,
+        lambda x: x**-1, lambda x: x**-4,
+    ):  # fmt: skip
+        own, other = compiled(power), njit(error_model="numpy")(power)
+        for number in (*x, *x.astype(np.float32), 3):
+            found, expected = result(own, number), result(other, number)
+            assert type(found) is type(expected)
+            np.testing.assert_array_equal(found, expected)
+
+
+def copied(a):
+    b = a.copy()
+    b[0, 0] = -1
+    return b
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int8])
+def test_copies(dtype):
+    own, other = compiled(copied), njit(copied)
+    for array in laid_out(np.arange(6).reshape(2, 3).astype(dtype)):
+        found, expected = own(array), other(array)
+        np.testing.assert_array_equal(found, expected)
+        assert found.flags.c_contiguous == expected.flags.c_contiguous
+        assert found.flags.f_contiguous == expected.flags.f_contiguous
+        assert array[0, 0] == 0

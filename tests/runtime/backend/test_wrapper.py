@@ -1,0 +1,81 @@
+"""The wrapper that Python calls: arguments, results, errors and references."""
+
+import gc
+
+import numpy as np
+import pytest
+from numba import njit, types
+from numba.core.runtime import _nrt_python, rtsys
+
+import adjit
+from adjit.runtime.backend.compiler import GeneratedCompiler
+from adjit.runtime.backend.versions import is_plain
+from adjit.runtime.backend.wrapper import suits
+
+pytestmark = pytest.mark.skipif(is_plain(), reason="numba's own means are used")
+
+compiled = njit(pipeline_class=GeneratedCompiler)
+
+
+@compiled
+def returned(a, b, n, flag, x):
+    if flag:
+        raise ValueError("asked for")
+    made = np.zeros((n, 2), np.float32)
+    made[0, 0] = x
+    return (a, x), n, (made, b, a.T)
+
+
+def test_arguments_and_results():
+    for a in (
+        np.arange(6.0).reshape(2, 3),
+        np.asfortranarray(np.ones((2, 3))),
+        np.arange(24.0).reshape(4, 6)[::2, ::2],
+    ):
+        b = np.arange(3, dtype=np.complex64)
+        (same, x), n, (made, other, turned) = returned(a, b, 3, False, 0.5)
+        assert (x, n) == (0.5, 3)
+        np.testing.assert_array_equal(same, a)
+        np.testing.assert_array_equal(turned, a.T)
+        np.testing.assert_array_equal(made, [[0.5, 0], [0, 0], [0, 0]])
+        assert made.dtype == np.float32
+        assert other.dtype == np.complex64
+        same[0, 0] = -1.0
+        assert a[0, 0] == turned[0, 0] == -1.0
+
+
+def test_references():
+    a, b = np.ones((2, 3)), np.ones(3)
+    returned(a, b, 3, False, 0.5)
+    gc.collect()
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        for _ in range(5):
+            returned(a, b, 3, False, 0.5)
+            with pytest.raises(ValueError, match="asked for"):
+                returned(a, b, 3, True, 0.5)
+        gc.collect()
+        after = rtsys.get_allocation_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free > 0
+
+
+def test_what_it_is_for():
+    matrix = types.float64[:, ::1]
+    assert suits(types.Tuple((types.float64, types.UniTuple(matrix, 3))), (matrix, types.int64, types.boolean))
+    assert not suits(types.Optional(types.float64), ())
+    assert not suits(types.float64, (types.unicode_type,))
+    assert not suits(types.float64, (types.UniTuple(types.float64, 2),))
+
+
+def energy(x):
+    return x * x * x
+
+
+def test_calls_by_address():
+    kind = types.FunctionType(types.float64(types.float64))
+    apply = njit(types.float64(kind, types.float64))(lambda h, x: h(x) + 1.0)
+    for _ in range(2):
+        assert apply(adjit.grad(energy), 2.0) == 13.0
