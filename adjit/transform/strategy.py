@@ -16,9 +16,9 @@ from typing import Literal
 
 MECHANISMS = frozenset(
     {
-        "carry", "clears", "dissolve", "expand", "extrema", "fills", "fuse", "gather", "hoist", "interchange", "jam",
-        "lanes", "late", "maps", "origins", "outer", "passes", "promote", "reassociate", "multiples", "places", "rows",
-        "substitute", "tiles", "upwards", "weigh", "workspace",
+        "carry", "clears", "dissolve", "expand", "extrema", "factors", "fills", "fuse", "gather", "hoist", "interchange",
+        "jam", "lanes", "late", "maps", "origins", "outer", "passes", "promote", "reassociate", "multiples", "places",
+        "rows", "substitute", "tiles", "upwards", "weigh", "workspace",
     }
 )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
     sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► carried clears ──► gather
-           ──► ascending ──► carried clears ──► late stores ──► fills ──► outer products
+           ──► ascending ──► carried clears ──► late stores ──► fills ──► common factors ──► outer products
            ──► substitution ──► rows
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
@@ -30,6 +30,7 @@ from adjit.transform.sweeps.clears import (
     merge_clears,
     promote_sums,
 )
+from adjit.transform.sweeps.common_factors import with_common_factors
 from adjit.transform.sweeps.gather import gather, move_stores
 from adjit.transform.sweeps.outer_products import through_vectors
 from adjit.transform.sweeps.row_passes import pass_once
@@ -112,6 +113,9 @@ def _gathered(function: ir.Function, strategy: Strategy, is_joint: bool) -> ir.F
     once = checked(move_stores(once), "moved") if strategy.uses("late") else once
     function = function if once is function else checked(simplify(once), "simplified")
     function = checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
+    if strategy.uses("factors"):
+        fewer = with_common_factors(function)
+        function = function if fewer is function else checked(simplify(fewer), "common factors")
     if strategy.uses("outer"):
         shorter = through_vectors(function)
         function = function if shorter is function else checked(simplify(shorter), "through vectors")
