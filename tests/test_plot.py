@@ -8,17 +8,7 @@ import pytest
 import adjit
 from adjit.errors import Unsupported, WrongCall
 from adjit.plot import bytes_of
-
-
-def diffuse(u, alpha, steps):
-    v = u.copy()
-    for t in range(steps):
-        left = v[0]
-        for i in range(1, v.size - 1):
-            here = v[i]
-            v[i] = here + alpha * (left - 2.0 * here + v[i + 1])
-            left = here
-    return np.sum(v * v)
+from tests.programs.diffusion import diffuse
 
 
 def energy(x, k):

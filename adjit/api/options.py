@@ -148,6 +148,10 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
     # what one steps through is what one reads
     usual = GUARDED if is_checked else _USUAL.get(made.get("target", "cpu"), CHEAPEST)
     made.setdefault("strategy", usual)
+    if not made.get("fastmath", True):
+        # the value keeps the bits of the primal, whose products BLAS makes
+        exact = made["strategy"].without | {"passes"}
+        made["strategy"] = dataclasses.replace(made["strategy"], without=frozenset(exact))
     if made.get("deterministic"):
         made["strategy"] = dataclasses.replace(made["strategy"], deterministic=True)
     if made.get("accumulate"):

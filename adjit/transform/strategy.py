@@ -16,9 +16,9 @@ from typing import Literal
 
 MECHANISMS = frozenset(
     {
-        "carry", "clears", "dissolve", "expand", "extrema", "fills", "fuse", "gather", "hoist", "interchange", "lanes",
-        "late", "maps", "origins", "outer", "promote", "reassociate", "multiples", "places", "rows", "substitute",
-        "tiles", "upwards", "weigh", "workspace",
+        "carry", "clears", "dissolve", "expand", "extrema", "factors", "fills", "fuse", "gather", "hoist",
+        "interchange", "jam", "lanes", "late", "maps", "multiples", "origins", "outer", "passes", "places",
+        "promote", "reassociate", "rows", "substitute", "tiles", "upwards", "weigh", "workspace",
     }
 )  # fmt: skip
 
@@ -58,8 +58,9 @@ CHEAPEST = Strategy()
 READABLE = Strategy(tuned=False)
 # as close to the user's statements as can be: what is touched and made there is touched and made
 GUARDED = Strategy(without=MECHANISMS, tuned=False)
-# gathers of contributions that are kept have one nest, which is one launch, and no pieces around it
-ON_GPU = Strategy(machine="cuda", versions=True, without=frozenset({"multiples", "late"}))
+# gathers of contributions that are kept have one nest, which is one launch, and no pieces around it; threads of a
+# launch that each take a row would all add to one vector
+ON_GPU = Strategy(machine="cuda", versions=True, without=frozenset({"multiples", "late", "passes"}))
 # what one thread keeps is in its registers and its local memory
 IN_THREAD = Strategy(machine="thread", tuned=False)
 

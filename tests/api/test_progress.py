@@ -15,17 +15,7 @@ import pytest
 import adjit
 from adjit.api import dispatch, progress
 from adjit.api.progress import line_of
-
-
-def diffuse(u, alpha, steps):
-    v = u.copy()
-    for t in range(steps):
-        left = v[0]
-        for i in range(1, v.size - 1):
-            here = v[i]
-            v[i] = here + alpha * (left - 2.0 * here + v[i + 1])
-            left = here
-    return np.sum(v * v)
+from tests.programs.diffusion import diffuse
 
 
 def until_small(u, alpha, steps):
@@ -249,7 +239,7 @@ INTERRUPTED = """
 import os, resource, signal, threading, time
 import numpy as np
 import adjit
-from tests.api.test_progress import diffuse
+from tests.programs.diffusion import diffuse
 
 def interrupted(run, *arguments):
     def later():

@@ -620,13 +620,66 @@ def wide_by_out(x):
     return a.sum()
 
 
+def wide_by_dot(x):
+    a = np.outer(x, x)
+    np.dot(a, a[:, :1], out=a)
+    return a.sum()
+
+
+def sums_in_a_row(x):
+    totals = np.zeros(x.size)
+    np.sum(np.outer(x, x), axis=0, keepdims=True, out=totals[None, :1])
+    return totals.sum()
+
+
+def wide_means(x):
+    totals = np.zeros((x.size, x.size))
+    np.mean(np.outer(x, x), axis=1, keepdims=True, out=totals)
+    return totals.sum()
+
+
+def wide_extrema(x):
+    largest = np.zeros((x.size, x.size))
+    np.max(np.outer(x, x), axis=1, keepdims=True, out=largest)
+    return largest.sum()
+
+
+def wide_deviations(x):
+    found = np.zeros(x.size)
+    np.std(x[:, None] * x[:1], axis=0, out=found)
+    return found.sum()
+
+
+WIDE = [wide, wide_by_out, wide_by_dot, sums_in_a_row, wide_means, wide_extrema, wide_deviations]
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
-@pytest.mark.parametrize("function", [wide, wide_by_out])
-def test_a_product_is_not_stretched_over_what_it_is_put_into(function, target) -> None:
-    with pytest.raises(ValueError, match="core dimension"):
+@pytest.mark.parametrize("function", WIDE, ids=lambda f: f.__name__)
+def test_a_result_is_not_stretched_over_what_it_is_put_into(function, target) -> None:
+    with pytest.raises(ValueError, match="core dimension|wrong dimensions|non-broadcast|reduction"):
         function(X)
-    with pytest.raises(ValueError, match="factors of a product"):
+    with pytest.raises(ValueError, match="another shape than what is put into it"):
         adjit.grad(function, target=target)(X)
+
+
+def stretched_elements(x):
+    a, b = np.zeros((2, x.size)), np.zeros((2, x.size))
+    np.multiply(x, x, out=a)
+    np.clip(x, 0.5, 1.5, out=b)
+    return np.sum(a * b)
+
+
+def put(x):
+    product, total = np.zeros((x.size, x.size)), np.zeros(())
+    np.dot(x[:, None], x[None, :], out=product)
+    np.sum(product, out=total)
+    np.sum(product, axis=0, out=product[0])
+    return product.sum() + total
+
+
+@pytest.mark.parametrize("function", [stretched_elements, put])
+def test_what_fits_is_put(function) -> None:
+    check(function, lambda: (X.copy(),), (0,))
 
 
 def by_a_vector(x):
@@ -642,7 +695,7 @@ def gathered(x):
 
 
 @pytest.mark.parametrize(
-    ("function", "said"), [(by_a_vector, "a product of rank 1 is put into"), (gathered, "`@=` on what is no view")]
+    ("function", "said"), [(by_a_vector, "a result of rank 1 is put into"), (gathered, "`@=` on what is no view")]
 )
 def test_products_in_place_that_are_refused(function, said) -> None:
     with pytest.raises(adjit.AdjitError, match=said):

@@ -16,6 +16,7 @@ from adjit.errors import Stretched
 from adjit.runtime.backend.arrays import told
 from adjit.runtime.library.checks import (
     OTHER_ITEM,
+    OTHER_OUTPUT,
     STRETCHED,
     UNFIT,
     UNFIT_FACTORS,
@@ -23,6 +24,7 @@ from adjit.runtime.library.checks import (
     broadcast_extent,
     inner_extent,
     item_extent,
+    output_extent,
     same_extent,
     stored_extent,
 )
@@ -88,6 +90,11 @@ def _item_extent(builder: Any, items: Any, given: Any) -> tuple[Any, Any]:
 @_checks(inner_extent, types.intp, ValueError, UNFIT_FACTORS)
 def _inner_extent(builder: Any, left: Any, right: Any) -> tuple[Any, Any]:
     return _equal(builder, left, right), left
+
+
+@_checks(output_extent, types.intp, ValueError, OTHER_OUTPUT)
+def _output_extent(builder: Any, output: Any, made: Any) -> tuple[Any, Any]:
+    return _equal(builder, output, made), output
 
 
 @_checks(same_extent, types.none, Stretched, STRETCHED)

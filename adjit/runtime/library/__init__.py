@@ -15,6 +15,7 @@ from adjit.runtime.library.checks import (
     is_inside,
     is_same_array,
     item_extent,
+    output_extent,
     overlaps,
     same_extent,
     slice_inside,

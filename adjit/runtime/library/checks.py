@@ -19,6 +19,7 @@ UNFIT = "operands could not be broadcast together"
 UNFIT_FACTORS = "the factors of a product have shapes that do not fit"
 UNSTORED = "could not broadcast the value into the shape of the target"
 OTHER_ITEM = "arrays of different shapes where a list that grows takes its items to be of one shape"
+OTHER_OUTPUT = "an array has another shape than what is put into it"
 STRETCHED = "two axes differ in length where this code takes them to be the same"
 
 
@@ -50,6 +51,13 @@ def inner_extent(left: int, right: int) -> int:
     if left != right:
         raise ValueError(UNFIT_FACTORS)
     return left
+
+
+def output_extent(output: int, made: int) -> int:
+    """The extent of an axis of an array that a result is put into, which is not stretched; ValueError if it differs."""
+    if output != made:
+        raise ValueError(OTHER_OUTPUT)
+    return output
 
 
 def same_extent(left: int, right: int) -> None:

@@ -13,11 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from adjit.runtime.library import broadcast_extent, inner_extent, item_extent, stored_extent
+from adjit.runtime.library import (
+    broadcast_extent,
+    inner_extent,
+    item_extent,
+    output_extent,
+    same_extent,
+    stored_extent,
+)
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 
-_CHECKS = (broadcast_extent, stored_extent, item_extent, inner_extent)
+_CHECKS = (broadcast_extent, stored_extent, item_extent, inner_extent, output_extent, same_extent)
 
 
 def is_check(op: ir.Op) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Set
 
 from numba import types
 
@@ -64,6 +64,12 @@ def _added(value: ir.Operand, op: ir.Op, found: set[ir.Operand]) -> ir.Var | Non
                 found.update(*(side for side in sides if side is not None))
                 return out
     return None
+
+
+def is_unordered(names: Set[ir.Operand], body: ir.Region) -> bool:
+    """Whether a sum, which is called these names in a loop, is written such that it is added up in any order."""
+    steps = (op for op in body.inside if isinstance(op, ir.Call) and not names.isdisjoint(op.outs))
+    return all(op.callee in (reassociable_add, reassociable_sub) for op in steps)
 
 
 def in_any_order(op: ir.Op, names: Collection[ir.Operand]) -> ir.Op:

@@ -20,10 +20,10 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.trips import Serial, Sharings
-from adjit.transform.arrays.fusion import fuse_maps
 from adjit.transform.arrays.offsets import from_zero, move_origins
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.fixed_integers import has_launches, made_before
+from adjit.transform.rewrite.fusion import fuse_maps
 from adjit.transform.rewrite.simplify import simplify
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 
 from adjit.transform import ir
-from adjit.transform.arrays.fusion import fuse_maps
 from adjit.transform.arrays.in_place import change_in_place, make_all_trips
 from adjit.transform.arrays.interchange import turn_inside_out
 from adjit.transform.arrays.launches import settle_launches
@@ -23,6 +22,7 @@ from adjit.transform.arrays.unwritten import check_written
 from adjit.transform.rewrite.cheap_elements import substitute_elements
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.counted import tell_counts
+from adjit.transform.rewrite.fusion import fuse_maps
 from adjit.transform.rewrite.into_branches import sink
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.rewrite.views import see_through_views

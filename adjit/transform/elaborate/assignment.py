@@ -32,7 +32,7 @@ from adjit.transform.elaborate.expressions import (
 from adjit.transform.elaborate.operators import BINARY, binary, in_place
 from adjit.transform.elaborate.python_builtins import known_items, so_many
 from adjit.transform.elaborate.records import set_attribute
-from adjit.transform.elaborate.reductions import product_into
+from adjit.transform.elaborate.reductions import put_into
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.choices import fitting
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
@@ -201,7 +201,7 @@ def _updated_array(frame: Frame, old: Number, callee: Any, value: Value) -> None
     """`old op= value`, of an array that is written into."""
     value = indexing.stored(frame.ctx, value)
     if callee is operator.matmul:
-        product_into(frame.ctx, old, binary(frame, callee, old, value))
+        put_into(frame.ctx, old, binary(frame, callee, old, value), fixed=2)
     else:
         store_all(frame.ctx, old, value, callee)
 

@@ -80,11 +80,7 @@ def _dot(frame: Frame, left: Value, right: Value, out: Value | None) -> Value:
     ):
         return into(frame, out, frame.ctx.call(frame, Static(np.tensordot), (left, right, _axes_of_dot(right)), {}))
     product = whole_call(ctx, np.dot, (operand(ctx, left), operand(ctx, right)), "product")
-    if out is None:
-        return product
-    assert isinstance(out, ir.Var)
-    store_all(ctx, out, product)
-    return out
+    return into(frame, out, product)
 
 
 def _axes_of_dot(right: Value) -> Value:

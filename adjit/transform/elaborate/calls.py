@@ -266,6 +266,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
 
 
 # Packages whose functions have their derivatives in a module that is imported for them.
+_BY_UFUNCS = (np.clip, np.fix, np.outer)  # whose results are stretched to the shape of `out`, as those of ufuncs are
 _BRIDGES = {"numba_mpi": "adjit.bridges.mpi"}
 
 
@@ -594,7 +595,8 @@ def _decomposed(frame: Frame, callee: Any, rule: Any, args: list[Value], named: 
     models = [part for a in like for part in parts_of(a)]
     for one in parts_of(made):
         ordered_like(ctx, one, models)
-    return into(frame, out, made, callee is np.matmul)
+    is_elementwise = (isinstance(callee, np.ufunc) and callee.signature is None) or callee in _BY_UFUNCS
+    return into(frame, out, made, 0 if is_elementwise else 2 if callee is np.matmul else None)
 
 
 def _of_rules(ctx: Context, function: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
@@ -701,14 +703,14 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     result = applied(ctx, known, args)
     condition = named.get("where")
     if condition in (None, ir.boolean(True)):
-        return into(frame, target, result)
+        return into(frame, target, result, fixed=0)
     if target is None:
         raise ctx.unsupported(
             f"{spoken(callee)} with `where`, but without `out`",
             "Give it an array, out=np.zeros(...), or use np.where.",
             why="Elements of which the condition does not hold would be whatever is in the memory.",
         )
-    return into(frame, target, where(ctx, condition, result, target))
+    return into(frame, target, where(ctx, condition, result, target), fixed=0)
 
 
 def _by_position(frame: Frame, callee: Any, named: Mapping[str, Value]) -> errors.AdjitError:

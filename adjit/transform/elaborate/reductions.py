@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import inner_extent
+from adjit.runtime.library import output_extent
 from adjit.transform import ir
 from adjit.transform.elaborate.operators import applied, both, either, truth
 from adjit.transform.elaborate.operators import binary as by_operator
@@ -57,30 +57,35 @@ def _is_given(value: Value | None) -> bool:
     return value is not None and not (isinstance(value, Static) and value.value in (None, np._NoValue))
 
 
-def into(frame: Frame, out: Value | None, result: Value, is_product: bool = False) -> Value:
-    """What a function returns that may be given an array to write into; `is_product`: one of matrices."""
+def into(frame: Frame, out: Value | None, result: Value, fixed: int | None = None) -> Value:
+    """What a function returns that may be given an array to write into.
+
+    `fixed`: so many of its last axes are those of the result, which is not stretched along them; None for all.
+    """
     if not _is_given(out):
         return result
     if not isinstance(out, ir.Var | Complex) or not is_array(out):
         raise frame.ctx.mismatch(f"`out` is {described(out) if out else None}", "Give an array to write into.")
     check_kept(frame.ctx, dtype(out), dtype(result), "by `out`")
-    if is_product:
-        product_into(frame.ctx, out, result)
-    else:
-        store_all(frame.ctx, out, result)
+    put_into(frame.ctx, out, result, fixed)
     return out
 
 
-def product_into(ctx: Context, out: Number, result: Value) -> None:
-    """`out[...] = left @ right`: the axes of the matrix must be those of the product, and are not stretched."""
+def put_into(ctx: Context, out: Number, result: Value, fixed: int | None) -> None:
+    """`out[...] = result`, where so many of the last axes are the same in both; None for all."""
+    if fixed == 0:
+        store_all(ctx, out, result)
+        return
     if ndim(result) != ndim(out):
         raise ctx.mismatch(
-            f"a product of rank {ndim(result)} is put into an array of rank {ndim(out)}", "Give factors of its rank."
+            f"a result of rank {ndim(result)} is put into an array of rank {ndim(out)}", "Give an array of its rank."
         )
-    for extent, own in zip(shape_of(ctx, out)[-2:], shape_of(ctx, result)[-2:], strict=True):
+    first = 0 if fixed is None else max(0, ndim(out) - fixed)
+    made = shape_of(ctx, result) if ndim(result) else ()
+    for extent, own in list(zip(shape_of(ctx, out), made, strict=True))[first:]:
         if extent != own:
             n = ir.Var("n", types.intp)
-            ctx.builder.emit(ir.Call(callee=inner_extent, args=(extent, own), outs=(n,), effect=True))
+            ctx.builder.emit(ir.Call(callee=output_extent, args=(extent, own), outs=(n,), effect=True))
     store_all(ctx, out, result)
 
 

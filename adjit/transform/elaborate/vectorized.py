@@ -79,7 +79,7 @@ def of_numba(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[st
     if other is not None or len(args) != callee.nin:
         what = f"{callee.__name__} with {len(args)} arguments" if other is None else f"argument `{other}`"
         raise ctx.unsupported(f"{what} of what numba.vectorize makes", f"Give it {callee.nin}, and `out` by name.")
-    return into(frame, named.get("out"), vectorized(frame, Vectorized(function, signatures), args, {}))
+    return into(frame, named.get("out"), vectorized(frame, Vectorized(function, signatures), args, {}), fixed=0)
 
 
 def _of_types(ctx: Context, signatures: Sequence[str], given: Sequence[Value]) -> tuple[list[Value], types.Type | None]:

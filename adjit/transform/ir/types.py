@@ -117,10 +117,16 @@ def slice_type(base: types.Array, selectors: Sequence[Selector]) -> types.Array:
 
 
 def written_selectors(base: types.Array, selectors: Sequence[Selector]) -> int:
-    """How many of them are written: a[i], not a[i, :, :], whose elements lie side by side, which numba does not see."""
-    front = next((k for k, s in enumerate(selectors) if not isinstance(s, At)), len(selectors))
-    is_part = base.layout == "C" and 0 < front < len(selectors) - 1 and all(s == Span() for s in selectors[front:])
-    return front if is_part else len(selectors)
+    """How many of them are written: a[i], not a[i, :, :], and a[:k], not a[:k, :], whose elements lie side by side,
+    which numba does not see."""
+    count = len(selectors)
+    front = next((k for k, s in enumerate(selectors) if not isinstance(s, At)), count)
+    if base.layout != "C" or front >= count - 1 or any(s != Span() for s in selectors[front + 1 :]):
+        return count
+    first = selectors[front]
+    if first == Span():
+        return front or count
+    return front + 1 if isinstance(first, Span) and first.step is None else count
 
 
 def transposed_type(base: types.Array, axes: Sequence[int]) -> types.Array:

@@ -1,6 +1,6 @@
 """A derivative as it is compiled: with threads, lanes and vectors, or without.
 
-    views ──► threads ──► extrema ──► short sums ──► lanes ──► reassociate ──► vectors ──► hoisting
+    views ──► threads ──► extrema ──► short sums ──► rows ──► lanes ──► reassociate ──► vectors ──► hoisting
 
 In: a derivative, the places of the user's values among its results. Out: the same, for the machine.
 """
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from adjit.transform import ir
 from adjit.transform.machine.hoisted_arrays import hoist_scratch
 from adjit.transform.machine.lanes import lay_lanes, write_extrema
+from adjit.transform.machine.rows_at_once import take_rows
 from adjit.transform.machine.threads import threaded
 from adjit.transform.machine.vectors import reassociate, vectorise
 from adjit.transform.machine.written_out import write_out
@@ -48,6 +49,9 @@ def tune(
         made = checked(write_extrema(made), "extrema")
     short = write_out(made)
     made = made if short is made else checked(simplify(short), "written out")
+    if strategy.uses("jam"):
+        several = take_rows(made, values)
+        made = made if several is made else checked(simplify(several), "rows at once")
     if strategy.uses("lanes"):
         made = checked(lay_lanes(made, values, strategy.uses("weigh")), "in lanes")
     if strategy.uses("reassociate"):

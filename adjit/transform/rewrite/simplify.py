@@ -1,8 +1,8 @@
 """Simplification: the same function in fewer operations.
 
 In: a function. Out: an equal one, up to the sign of zeros: constants folded, identities applied, common
-subexpressions of scalars shared, branches on literals inlined, carried values that never change taken out, sizes
-computed before loops, and what is then dead removed.
+subexpressions of scalars and equal slices shared, branches on literals inlined, carried values that never change taken
+out, sizes computed before loops, and what is then dead removed.
 
     %t = call mul(%w, 1.0)
     %s = call mul(%x, %t)            %s = call mul(%x, %w)
@@ -234,6 +234,8 @@ class _Pass:
             return op.analysis(_expression)
         if isinstance(op, ir.Extent):
             return (ir.Extent, op.array, op.axis)
+        if isinstance(op, ir.Slice):
+            return (ir.Slice, op.base, op.selectors)
         if isinstance(op, ir.Load):
             # the same element, with no store to its memory in between
             return (ir.Load, op.array, op.index, self._versions[self._aliases.find(op.array)])

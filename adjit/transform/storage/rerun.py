@@ -19,16 +19,10 @@ from dataclasses import dataclass
 
 from numba import types
 
-from adjit.runtime.library import (
-    default_snapshots,
-    fitting_snapshots,
-    inner_extent,
-    item_extent,
-    same_extent,
-    stored_extent,
-)
+from adjit.runtime.library import default_snapshots, fitting_snapshots
 from adjit.transform import ir
 from adjit.transform.analysis.alias import FRESH, named_by
+from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.sums import is_sum
 from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, mirrored_range
 from adjit.transform.derive.mirror import MirroredLoop, Sweeps
@@ -59,8 +53,7 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
     """What the trips of a loop start from; of the alias classes `wanted` the contents before the loop in any case."""
     if isinstance(loop, ir.While) or loop.stops:
         return Refusal("It is not known before the loop how many trips it makes.")
-    calls = [op for op in ir.walk(loop.body) if isinstance(op, ir.Call) and op.effect]
-    if any(call.callee not in (stored_extent, item_extent, inner_extent, same_extent) for call in calls):
+    if any(isinstance(op, ir.Call) and op.effect and not is_check(op) for op in ir.walk(loop.body)):
         return Refusal("It draws or exchanges numbers, and would have others the second time.")
     if any(isinstance(op, ir.Push) for op in ir.walk(loop.body)):
         return Refusal("It fills a tape of its own.")

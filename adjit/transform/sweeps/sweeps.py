@@ -1,8 +1,8 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
     sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► carried clears ──► gather
-           ──► ascending ──► carried clears ──► late stores ──► fills ──► outer products
-           ──► substitution
+           ──► ascending ──► carried clears ──► late stores ──► fills ──► common factors ──► outer products
+           ──► substitution ──► rows
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -31,8 +31,10 @@ from adjit.transform.sweeps.clears import (
     merge_clears,
     promote_sums,
 )
+from adjit.transform.sweeps.common_factors import with_common_factors
 from adjit.transform.sweeps.gather import gather, move_stores
 from adjit.transform.sweeps.outer_products import through_vectors
+from adjit.transform.sweeps.row_passes import pass_once
 
 
 def both_sweeps(
@@ -51,7 +53,7 @@ def both_sweeps(
     made = around(made)
     if strategy.uses("promote"):
         made = checked(promote_sums(made, joint.shadows.values()), "promoted")
-    return _finished(made, limit, strategy)
+    return _finished(made, limit, strategy, is_joint=True)
 
 
 def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, strategy: Strategy) -> ir.Function:
@@ -59,7 +61,7 @@ def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, str
     # that they are apart is to run the forward sweep once: without a limit no trip is run again
     may_run_again = limit is not None or strategy.trips == "again"
     _, made = _stored(sweeps, extra, True, limit, strategy, False, may_run_again)
-    return _finished(made, limit, strategy)
+    return _finished(made, limit, strategy, is_joint=False)
 
 
 def _stored(
@@ -99,15 +101,18 @@ def _joined(joint: Joint, is_fused: bool) -> ir.Function:
     return checked(simplify(fuse(stored, joint)), "fused") if is_fused else stored
 
 
-def _finished(function: ir.Function, limit: int | None, strategy: Strategy) -> ir.Function:
-    """The stores of the reverse sweep as one would write them, and, if tuned, gathered; with room under a limit."""
+def _finished(function: ir.Function, limit: int | None, strategy: Strategy, is_joint: bool) -> ir.Function:
+    """The stores of the reverse sweep as one would write them, and, if tuned, gathered; with room under a limit.
+
+    `is_joint`: the two sweeps stay together.
+    """
     if strategy.uses("clears"):
         function = checked(leave_out_clears(merge_clears(function)), "merged")
-    function = _gathered(function, strategy) if strategy.tuned else checked(simplify(function), "simplified")
+    function = _gathered(function, strategy, is_joint) if strategy.tuned else checked(simplify(function), "simplified")
     return function if limit is None else checked(simplify(checked(leave_room(function), "limited")), "simplified")
 
 
-def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
+def _gathered(function: ir.Function, strategy: Strategy, is_joint: bool) -> ir.Function:
     """The sums of neighbours where they are read, and every element stored to once."""
     function = _carried(function, strategy)
     if strategy.uses("gather"):
@@ -118,10 +123,16 @@ def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
     once = checked(move_stores(once), "moved") if strategy.uses("late") else once
     function = function if once is function else checked(simplify(once), "simplified")
     function = checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
+    if strategy.uses("factors"):
+        fewer = with_common_factors(function)
+        function = function if fewer is function else checked(simplify(fewer), "common factors")
     if strategy.uses("outer"):
         shorter = through_vectors(function)
         function = function if shorter is function else checked(simplify(shorter), "through vectors")
-    return checked(substitute_elements(function), "substituted") if strategy.uses("substitute") else function
+    function = checked(substitute_elements(function), "substituted") if strategy.uses("substitute") else function
+    if strategy.uses("passes"):
+        function = checked(pass_once(function, strategy.uses("substitute"), is_joint), "rows")
+    return function
 
 
 def _carried(function: ir.Function, strategy: Strategy) -> ir.Function:

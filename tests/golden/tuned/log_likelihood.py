@@ -29,7 +29,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
     total = 0.0
     for i0 in range(0, points.shape[0], width):
         lanes = min(width, points.shape[0] - i0)
-        points_block = points[i0 : i0 + lanes, :]
+        points_block = points[i0 : i0 + lanes]
         for j in range(points.shape[1]):
             for lane in range(lanes):
                 points_turned[j, lane] = points_block[lane, j]

@@ -10,6 +10,7 @@ import pytest
 
 import adjit
 from adjit.transform.strategy import CHEAPEST
+from tests.programs.diffusion import diffuse
 
 
 def gradient(function, wrt, *arguments):
@@ -31,17 +32,6 @@ def difference(function, arguments, place, step=1e-6):
         return function(*moved)
 
     return (at(step) - at(-step)) / (2 * step)
-
-
-def diffuse(u, alpha, steps):
-    v = u.copy()
-    for t in range(steps):
-        left = v[0]
-        for i in range(1, v.size - 1):
-            here = v[i]
-            v[i] = here + alpha * (left - 2.0 * here + v[i + 1])
-            left = here
-    return (v * v).sum()
 
 
 U = np.sin(np.arange(9.0))

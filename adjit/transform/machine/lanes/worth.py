@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from adjit.transform import ir
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.exact import Reach
-from adjit.transform.analysis.sums import partial_sums
+from adjit.transform.analysis.sums import is_unordered, partial_sums
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.machine.lanes.uniformity import Uniformity
@@ -93,7 +93,9 @@ def _makes_vectors(loop: ir.For) -> bool:
 def _is_free(loop: ir.For, slot: ir.Slot, reach: Reach) -> bool:
     """Whether it is a sum that may be added up in any order."""
     chain = partial_sums(slot.arg, slot.yielded, loop.body)
-    return chain is not None and not any(isinstance(v, ir.Var) and reach.has_var(v) for v in chain)
+    if chain is None:
+        return False
+    return is_unordered(chain, loop.body) or not any(isinstance(v, ir.Var) and reach.has_var(v) for v in chain)
 
 
 def _latency(loop: ir.For, slot: ir.Slot) -> int:

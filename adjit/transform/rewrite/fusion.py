@@ -8,17 +8,19 @@ more.
     for i in range(n): s += d[i] * d[i]              t = a[i] - b[i]; s += t * t
 
 Whether a trip of the second loop may touch what a later trip of the first touches is asked of isl. Loops that the user
-wrote are only fused with array statements, and only where an array goes away.
+wrote are only fused with array statements, and only where an array goes away. Loops over the rows of a matrix
+(`fuse_rows`) are fused where they share an array.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.effects import Effects, needed_before
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import mirrored_range
@@ -42,6 +44,30 @@ def fuse_maps(function: ir.Function, launched: bool = False, fits: Fits | None =
     return _named(function, names)
 
 
+def fuse_rows(
+    function: ir.Function,
+    counters: Collection[ir.Var],
+    updates: Collection[ir.Var],
+    joined: Callable[[ir.Var, ir.Var, bool], None],
+    is_joint: bool = True,
+) -> ir.Function:
+    """The function with loops over rows, whose counters these are, fused with others that touch the same arrays.
+
+    updates: the counters of loops that add to rows, which are fused with others for the sake of a matrix alone.
+    `joined` is told of the counters of two loops that have become one, of which the first stays, and whether both
+    touch the elements of some matrix. `is_joint`: the two sweeps stay together.
+    """
+    rows = _Rows(set(counters), set(updates), joined, is_joint)
+    refused: set[tuple[ir.Op, ir.Op]] = set()
+    while True:
+        # those that share a matrix first: with what shares a vector they may get out of each other's reach
+        steps = (_RowFusion(function, refused, rows, is_of_matrices).once() for is_of_matrices in (True, False))
+        fused = next((step for step in steps if step is not None), None)
+        if fused is None:
+            return function
+        function = simplify(fused)
+
+
 def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function:
     """The function with the user's names of arrays that went away on the numbers that were stored in them."""
     defined = function.body.made.keys()
@@ -54,6 +80,8 @@ def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function
 
 
 class _Fusion:
+    nearest_first = True  # of the loops that one may be fused with
+
     def __init__(
         self,
         function: ir.Function,
@@ -86,13 +114,13 @@ class _Fusion:
         return ir.with_regions(op, [self.region(inner) for inner in op.regions])
 
     def side_by_side(self, ops: tuple[ir.Op, ...]) -> tuple[ir.Op, ...]:
-        """The operations with pairs of loops fused, each with the nearest one before it; none twice."""
+        """The operations with pairs of loops fused, each with one before it; none twice."""
         fused: set[ir.Op] = set()
         b = 0
         while b < len(ops):
-            before = range(b - 1, -1, -1) if isinstance(ops[b], ir.For) and ops[b] not in fused else ()
-            for a in before:
-                if ops[a] in fused:
+            before = range(b) if isinstance(ops[b], ir.For) and ops[b] not in fused else ()
+            for a in before[:: -1 if self.nearest_first else 1]:
+                if not fused.isdisjoint(ops[a:b]):
                     # what it is made of is known of the function that comes of this one
                     break
                 made = self.pair(ops, a, b) if isinstance(ops[a], ir.For) else None
@@ -115,6 +143,7 @@ class _Fusion:
         if moved is None or backwards is None:
             self.refused.add((first, second))
             return None
+        self.note(first, second)
         builder, made = ir.Builder(), self.fused(first, second)
         if backwards:
             start, stop, step = mirrored_range(builder, first, True)
@@ -122,19 +151,30 @@ class _Fusion:
         before = (*ops[:a], *(ops[k] for k in sorted(moved)), *builder.ops)
         return (*before, made, *(op for k, op in enumerate(ops) if k > a and k != b and k not in moved))
 
+    def note(self, first: ir.For, second: ir.For) -> None:
+        """Is told of two loops that are to be one."""
+
     # ------------------------------------------------------------------------------------------- is it worth while
 
     def is_candidate(self, first: ir.For, second: ir.For) -> bool:
+        return self.may_be_one(first, second) and self.is_worth_while(first, second)
+
+    def may_be_one(self, first: ir.For, second: ir.For) -> bool:
         if first.stops or second.stops or (first.parallel, first.level) != (second.parallel, second.level):
             return False
-        if (first.start, first.stop, first.step) != (second.start, second.stop, second.step):
+        if not self.are_equal(first, second):
             return False
         if not (first.order_free or second.order_free):
             return False
         if self.launched and has_launches(first) != has_launches(second):
             return False
-        if self.fits is not None and not self.fits(self.function, first, second):
-            return False
+        return self.fits is None or self.fits(self.function, first, second)
+
+    def are_equal(self, first: ir.For, second: ir.For) -> bool:
+        """Whether the ranges of two loops are."""
+        return (first.start, first.stop, first.step) == (second.start, second.stop, second.step)
+
+    def is_worth_while(self, first: ir.For, second: ir.For) -> bool:
         if self.saves_array(first, second):
             return True
         if not (first.order_free and second.order_free) or _is_map(first) != _is_map(second):
@@ -206,6 +246,76 @@ class _Fusion:
             loop.order_free or (not loop.outs and not self.may_cross(loop, loop, "!=")) for loop in (first, second)
         )
         return ir.with_trips_of(first, second, order_free=is_free)
+
+
+_OF_ROWS = (ir.Call, ir.Load, ir.Store, ir.Extent, ir.For, ir.Comment)
+
+
+def _is_of_rows(loop: ir.For) -> bool:
+    """Whether there are no elementary functions to each row, which vectors have cheaper, and all else is simple."""
+    is_simple = all(isinstance(op, _OF_ROWS) for op in loop.body.inside)
+    return is_simple and all(is_cheap(op) for op in loop.body.ops if isinstance(op, ir.Call))
+
+
+@dataclasses.dataclass
+class _Rows:
+    counters: set[ir.Var]
+    updates: set[ir.Var]
+    joined: Callable[[ir.Var, ir.Var, bool], None]
+    is_joint: bool
+
+
+class _RowFusion(_Fusion):
+    """Fusion of loops over rows, and of those in a row, for the sake of what they share."""
+
+    nearest_first = False  # sums that wait for nothing are together, and what waits for them is
+
+    def __init__(self, function: ir.Function, refused: set[tuple[ir.Op, ir.Op]], rows: _Rows, is_of_matrices: bool):
+        super().__init__(function, refused, {}, False, None)
+        self.rows = rows
+        self.is_of_matrices = is_of_matrices
+
+    def are_equal(self, first: ir.For, second: ir.For) -> bool:
+        if (first.start, first.step) != (second.start, second.step):
+            return False
+        # what was checked to be as long as each other still goes by two names
+        stops = [self.model.iterations.value(loop.stop) for loop in (first, second)]
+        return first.stop == second.stop or (stops[0] is not None and stops[0] == stops[1])
+
+    def movable(self, ops: tuple[ir.Op, ...], a: int, b: int) -> set[int] | None:
+        is_between = any(isinstance(op, ir.Comment) and op.text == ir.REVERSE_SWEEP for op in ops[a:b])
+        return None if is_between and not self.rows.is_joint else super().movable(ops, a, b)
+
+    def are_rows(self, loop: ir.For) -> bool:
+        counter = loop.body.args[0]
+        return counter in self.rows.counters or (self.is_of_matrices and counter in self.rows.updates)
+
+    def is_worth_while(self, first: ir.For, second: ir.For) -> bool:
+        around = self.uses.around.get(first, ())
+        in_row = any(isinstance(op, ir.For) and self.are_rows(op) for op in around)
+        if not (in_row or self.are_rows(first) or self.are_rows(second)):
+            return False
+        one, other = self.arrays(first), self.arrays(second)
+        if len(one | other) > MOST_ARRAYS or not one & other:
+            return False
+        if self.is_of_matrices and not self.matrices(first) & self.matrices(second):
+            return False
+        return in_row or (_is_of_rows(first) and _is_of_rows(second))
+
+    def direction(self, first: ir.For, second: ir.For) -> bool | None:
+        """From first to last, or not at all."""
+        return None if self.may_cross(first, second, ">") else False
+
+    def note(self, first: ir.For, second: ir.For) -> None:
+        if self.are_rows(first) or self.are_rows(second):
+            one, other = (self.matrices(loop) for loop in (first, second))
+            kept, gone = first.body.args[0], second.body.args[0]
+            (self.rows.counters if {kept, gone} & self.rows.counters else self.rows.updates).add(kept)
+            self.rows.joined(kept, gone, bool(one & other))
+
+    def matrices(self, loop: ir.For) -> set[ir.Operand]:
+        inside = (op for op in ir.with_inner(loop) if isinstance(op, ir.Load | ir.Store))
+        return {op.array for op in inside if len(op.index) > 1}
 
 
 def _is_map(loop: ir.For) -> bool:
