@@ -19,7 +19,6 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from llvmlite import ir
 from numba import types
 
 from adjit.runtime.cuda.backend import as_backend, as_numba_type, cuda
@@ -59,7 +58,7 @@ def told_apart(apart: Mapping[str, Sequence[bool]]) -> Iterator[None]:
         fixed(kernel, debug)
         flags = next((own for name, own in known.items() if name in kernel.name), ())
         # an array comes with three addresses: of who counts its references, of its owner, of its elements
-        pointers = [argument for argument in kernel.args if isinstance(argument.type, ir.PointerType)]
+        pointers = [argument for argument in kernel.args if argument.type.is_pointer]
         for argument, is_apart in zip(pointers[2::3], flags, strict=bool(flags)):
             if is_apart:
                 argument.add_attribute("noalias")
