@@ -22,7 +22,7 @@ from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
 
 from adjit.runtime.backend import apart, front, machine_code
-from adjit.runtime.backend.constraints import asking_once
+from adjit.runtime.backend.inference import asking_once
 from adjit.runtime.backend.lowering import GeneratedLower
 from adjit.runtime.backend.stand_ins import stand_in
 

@@ -29,7 +29,6 @@ from numba.np import arrayobj
 from adjit.runtime.backend import lifetimes
 from adjit.runtime.backend.arrays import new_array
 from adjit.runtime.backend.stand_ins import allocation
-from adjit.runtime.backend.values import Parts, known_variables
 from adjit.runtime.backend.wrapper import suits, write_wrapper
 
 # Values without references to count.
@@ -47,6 +46,13 @@ _INTEGER_INSTRUCTIONS = {operator.add: "add", operator.sub: "sub", operator.mul:
 _COMPARISONS = {
     operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==", operator.ne: "!=",
 }  # fmt: skip
+
+
+class _Parts(NamedTuple):
+    """A tuple, a range, or what an iterator gives next, as the values that it is made of."""
+
+    kind: types.Type
+    values: Sequence[llvm.Value]
 
 
 class _Counter(NamedTuple):
@@ -92,7 +98,7 @@ class GeneratedLower(Lower):
             super()._find_singly_assigned_variable()
             return
         self._blk_local_varmap = {}
-        known = known_variables(self.func_ir.blocks)
+        known = lifetimes.known_variables(self.func_ir.blocks)
         self._wide = frozenset(n for n in known.wide if isinstance(self.typeof(n), types.Array) or self._is_free(n))
         self._singly_assigned_vars = set(known.local | self._wide)
 
@@ -132,7 +138,7 @@ class GeneratedLower(Lower):
     def lower_assign(self, ty: types.Type, inst: ir.Assign) -> Any:
         if isinstance(inst.value, ir.Var):
             held = self._blk_local_varmap.get(inst.value.name)
-            if isinstance(held, Parts) and held.kind == ty:
+            if isinstance(held, _Parts) and held.kind == ty:
                 return held
         return super().lower_assign(ty, inst)
 
@@ -164,7 +170,7 @@ class GeneratedLower(Lower):
 
     def _whole(self, value: Any) -> llvm.Value:
         """What is made of parts, put together."""
-        if not isinstance(value, Parts):
+        if not isinstance(value, _Parts):
             return value
         if isinstance(value.kind, types.BaseTuple):
             return self.context.make_tuple(self.builder, value.kind, value.values)
@@ -181,7 +187,7 @@ class GeneratedLower(Lower):
     def _item(self, name: str, position: int) -> llvm.Value:
         """A part of what a variable holds."""
         held = self._held(name)
-        return held.values[position] if isinstance(held, Parts) else self._field(held, position)
+        return held.values[position] if isinstance(held, _Parts) else self._field(held, position)
 
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
         type_ = self.typeof(name)
@@ -470,12 +476,12 @@ class GeneratedLower(Lower):
     def _times(self, value: llvm.Value, factor: int) -> llvm.Value:
         return value if factor == 1 else self.builder.mul(value, value.type(factor))
 
-    def _tuple(self, resty: Any, expr: Any) -> Parts:
+    def _tuple(self, resty: Any, expr: Any) -> _Parts:
         values = [
             self.context.cast(self.builder, self.loadvar(item.name), self.typeof(item.name), kind)
             for item, kind in zip(expr.items, _parts(resty), strict=True)
         ]
-        return Parts(resty, values)
+        return _Parts(resty, values)
 
     def _static_item(self, resty: types.Type, expr: Any) -> llvm.Value | None:
         """What a tuple has at a place, or a view by an index of constants: slices that go upwards, and integers."""
@@ -524,7 +530,7 @@ class GeneratedLower(Lower):
         if not isinstance(array, types.Array):
             return None
         if expr.attr == "shape" and isinstance(resty, types.UniTuple):
-            return Parts(resty, [self._extent(name, array, axis) for axis in range(array.ndim)])
+            return _Parts(resty, [self._extent(name, array, axis) for axis in range(array.ndim)])
         if expr.attr == "size":
             return self._part(name, array, "nitems")
         if expr.attr != "T" or array.ndim != 2 or not isinstance(resty, types.Array):
@@ -640,7 +646,7 @@ class GeneratedLower(Lower):
         )
         return self._made(resty, start=start, stop=stop, step=cgutils.intp_t(1))
 
-    def _range(self, resty: types.RangeType, expr: ir.Expr, kinds: Sequence[types.Type]) -> Parts | None:
+    def _range(self, resty: types.RangeType, expr: ir.Expr, kinds: Sequence[types.Type]) -> _Parts | None:
         step = kinds[2].literal_value if len(kinds) == 3 and isinstance(kinds[2], types.IntegerLiteral) else 1
         if (len(kinds) == 3 and not isinstance(kinds[2], types.IntegerLiteral)) or step == 0 or not resty.dtype.signed:
             return None
@@ -650,11 +656,11 @@ class GeneratedLower(Lower):
         ]
         own = self.context.get_value_type(resty.dtype)
         start, stop = values if len(values) == 2 else (own(0), values[0])
-        return Parts(resty, (start, stop, own(step)))
+        return _Parts(resty, (start, stop, own(step)))
 
     def _range_iterator(self, expr: ir.Expr) -> llvm.Value | None:
         held = self._blk_local_varmap.get(expr.value.name)
-        if not isinstance(held, Parts) or not isinstance(held.kind, types.RangeType):
+        if not isinstance(held, _Parts) or not isinstance(held.kind, types.RangeType):
             return None
         builder, (start, stop, increment) = self.builder, held.values
         zero, step = start.type(0), increment.constant
@@ -686,7 +692,7 @@ class GeneratedLower(Lower):
             count=cgutils.alloca_once_value(builder, builder.select(has_trips, trips, zero)),
         )
 
-    def _next_of_range(self, resty: types.Type, expr: ir.Expr) -> Parts:
+    def _next_of_range(self, resty: types.Type, expr: ir.Expr) -> _Parts:
         """The next number, and whether there is one. LLVM does more with loops whose counters stop at the end."""
         builder, type_ = self.builder, self.typeof(expr.value.name)
         counter = self._counter(expr.value)
@@ -703,7 +709,7 @@ class GeneratedLower(Lower):
             with builder.if_then(goes_on):
                 builder.store(builder.sub(left, left.type(1), flags=["nsw"]), count)
                 builder.store(builder.add(value, step), place)
-        return Parts(resty, (value, goes_on))
+        return _Parts(resty, (value, goes_on))
 
     def _counter(self, iterator: ir.Var) -> _Counter | None:
         """The counter of the loop that an iterator is of; None if it is not known."""

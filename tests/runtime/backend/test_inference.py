@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 
 import numba
 import numpy as np
@@ -12,8 +13,10 @@ from numba.core import errors
 from numba.core.registry import cpu_target
 
 from adjit.runtime.backend import apart
+from adjit.runtime.backend.compiler import GeneratedCompiler
 from adjit.runtime.backend.inference import is_for_types, only_types
 from adjit.runtime.backend.typing import inferred_type
+from adjit.runtime.backend.versions import is_plain
 
 VECTOR, MATRIX = types.float64[::1], types.float64[:, ::1]
 
@@ -117,3 +120,74 @@ def test_functions_of_the_rules_as_python_calls_them():
     assert apart.for_python(digamma) is digamma
     a = np.array([[2.0, 1.0], [0.5, 3.0]])
     np.testing.assert_allclose(other(a), [[3.0, -0.5], [-1.0, 2.0]], rtol=1e-14)
+
+
+# --------------------------------------------------------------------------------------------------- what is asked once
+
+own_means = pytest.mark.skipif(is_plain(), reason="numba's own means are used")
+
+
+def widened(x):
+    """`total` is an integer first, and `kept` what it was in the trip before."""
+    total, kept = 0, 0
+    for i in range(x.size):
+        kept, total = total, total + x[i]
+        if total > 3:
+            total = total * 1j
+    return total, kept
+
+
+def handed_on(x):
+    a, b, c = 0, 0, 0
+    for _ in range(3):
+        c, b, a = b, a, x
+    return a, b, c
+
+
+def multiplied(a):
+    return a[::2, ::2] @ a[::2, ::2]
+
+
+def mixed(x):
+    y = 1
+    for _ in range(3):
+        y = y + "a"
+    return y + x
+
+
+@own_means
+@pytest.mark.parametrize("function", [widened, handed_on])
+def test_types_of_what_is_asked_once(function):
+    own, other = numba.njit(pipeline_class=GeneratedCompiler)(function), numba.njit(function)
+    for kinds in ((types.complex128[::1],), (types.complex64[::1],)) if function is widened else (
+        (types.float32,), (types.complex128,), (types.float64[::1],)
+    ):  # fmt: skip
+        try:
+            other.compile(kinds)
+        except errors.TypingError:
+            with pytest.raises(errors.TypingError):
+                own.compile(kinds)
+        else:
+            own.compile(kinds)
+            found, expected = own.overloads[kinds], other.overloads[kinds]
+            assert found.signature == expected.signature
+            names = {name for name in expected.type_annotation.typemap if not name.startswith(("$", "arg."))}
+            mine, theirs = (made.type_annotation.typemap for made in (found, expected))
+            assert {name: mine[name] for name in names} == {name: theirs[name] for name in names}
+
+
+@own_means
+def test_warnings_are_handed_on_once():
+    told = []
+    for options in ({"pipeline_class": GeneratedCompiler}, {}):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            numba.njit(**options)(multiplied).compile((types.float64[:, ::1],))
+        told.append([(str(w.message).splitlines()[0], w.category) for w in caught])
+    assert told[0] in ([], told[1])
+
+
+@own_means
+def test_errors_of_what_is_asked_once():
+    with pytest.raises(errors.TypingError, match="unicode"):
+        numba.njit(pipeline_class=GeneratedCompiler)(mixed)(np.ones(3))
