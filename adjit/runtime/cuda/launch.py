@@ -77,7 +77,8 @@ def rows(*extents: int, axes: int = 1, along: bool = False, apart: bool = False,
         while left // x > _MOST_DEEP:
             x *= 2
         widths = [x, left // x]
-    grid = [max(1, -(-n // width)) for n, width in zip(counts, widths, strict=True)]
+    # along a third axis a block has one row
+    grid = [max(1, -(-n // width)) for n, width in zip(counts, (*widths, 1), strict=False)]
     grid[1:] = [min(count, _MOST_HIGH) for count in grid[1:]]
     if spread:
         most = MOST_BLOCKS
@@ -109,11 +110,12 @@ def threads_of_row(count: int, longest: int, along: bool, apart: bool) -> int:
     most = min(THREADS, _power_of_two(longest + 1) // 2)
     if apart:
         return THREADS if most == THREADS and (along or count < MANY // SHORTEST) else 1
-    # across rows one thread each reads what lies side by side, if there are enough rows
-    wanted = max(min(most, SHORTEST), _power_of_two(-(-longest // 8))) if along else 1
     fewest = _power_of_two(-(-MANY // max(1, count)))
-    most = most if along else max(1, min(most, longest // 8, THREADS // 8))
-    return min(most, max(wanted, fewest))
+    if along:
+        return min(most, max(min(most, SHORTEST), _power_of_two(-(-longest // 8)), fewest))
+    # across rows one thread each reads what lies side by side, if there are enough rows
+    widest = THREADS if fewest > THREADS else THREADS // 8
+    return max(1, min(most, longest // 8, widest, fewest))
 
 
 def in_blocks(*blocks: int, block: tuple[int, ...]) -> Grid:

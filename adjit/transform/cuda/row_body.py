@@ -28,7 +28,7 @@ from adjit.transform.cuda import callees
 from adjit.transform.cuda.additions import Extreme
 from adjit.transform.cuda.kernel_body import Axis, Sum
 from adjit.transform.cuda.mapping import Nest
-from adjit.transform.cuda.rows import Rows
+from adjit.transform.cuda.rows import Rows, outside
 from adjit.transform.cuda.slots import Place
 from adjit.transform.ir.types import array_type, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
@@ -49,22 +49,22 @@ class RowBody:
     ):
         self.nest, self.rows, self.axes, self.aliases = nest, rows, axes, aliases
         self.sums, self.slots = sums, slots
+        self.trip = (*(op for ops in nest.sunk for op in ops), *nest.inner.body.ops)
         self.builder = builder = Writer(nest.outer.origin)
         self.known: dict[ir.Var, ir.Operand] = {}
         self.parts: dict[ir.Type, ir.Var] = {}
-        self.is_strided = [is_spread, True]
+        self.is_strided = [is_spread, True, True]
         self.declared = ir.Builder()
         # along rows their threads are side by side, else the rows are
         own, first = ("x", "y") if rows.along else ("y", "x")
         self.places = [first, "z"]
         self.thread = self.place("threadIdx", own, "t")
         self.threads = self.place("blockDim", own, "threads")
-        self.far: ir.Operand = ir.integer(1) if rows.along else self.place("blockDim", "x", "far")
         last = self.integer(operator.sub, self.threads, ir.integer(1), "last")
         self.spare = self.integer(operator.sub, last, self.thread, "spare")
-        self.is_first: ir.Operand = builder.call(
-            operator.eq, self.thread, ir.integer(0), type=types.boolean, name="is_first"
-        )
+        self.is_first: ir.Operand = ir.boolean(False)  # where the first thread does nothing
+        if any(map(self.is_firsts, outside(self.trip, rows.shared))):
+            self.is_first = builder.call(operator.eq, self.thread, ir.integer(0), type=types.boolean, name="is_first")
         self.is_row: ir.Operand | None = None  # None where there is no row that is none
         self.own = {place.made for place in slots}
         for place, room in slots.items():
@@ -86,6 +86,10 @@ class RowBody:
         self.builder.emit(ir.Call(callee=ir.of_cuda(f"{what}.{axis}"), args=(), outs=(out,)))
         return out
 
+    def far(self) -> ir.Operand:
+        """How far apart two threads of a row are in the block that are beside each other in the row."""
+        return ir.integer(1) if self.rows.along else self.place("blockDim", "x", "far")
+
     def integer(self, callee: object, left: ir.Operand, right: ir.Operand, name: str) -> ir.Operand:
         return self.builder.call(callee, left, right, type=types.int64, name=name)
 
@@ -100,24 +104,28 @@ class RowBody:
             return self.row(totals)
         axis, builder = self.axes[k], self.builder
         name = axis.counter.name
-        width = self.place("blockDim", self.places[k], "width")
-        block = self.place("blockIdx", "xy"[k], "block")
-        first = self.integer(operator.mul, block, width, "first")
+        # along the third axis a block has one row: its own third one is that of a row's threads, or of the second
+        width = self.place("blockDim", self.places[k], "width") if k < 2 else ir.integer(1)
+        first: ir.Operand = self.place("blockIdx", "xyz"[k], "block" if k < 2 else name)
+        first = self.integer(operator.mul, first, width, "first") if k < 2 else first
         if axis.start != ir.integer(0):
             first = self.integer(operator.add, first, axis.start, "first")
-        own = self.place("threadIdx", self.places[k], "own")
+        own = self.place("threadIdx", self.places[k], "own") if k < 2 else ir.integer(0)
         if not self.is_strided[k]:
             test = builder.call(operator.lt, first, axis.stop, type=types.boolean, name="is_inside")
             with builder.when(test):
                 self.counted(axis, self.integer(operator.add, first, own, name))
                 self.level(k - 1, ())
             return ()
-        count = self.place("gridDim", "xy"[k], "count")
-        stride = self.integer(operator.mul, count, width, "stride")
-        at = ir.Var("first", types.int64)
+        stride: ir.Operand = self.place("gridDim", "xyz"[k], "count" if k < 2 else "stride")
+        stride = self.integer(operator.mul, stride, width, "stride") if k < 2 else stride
+        at = ir.Var("first" if k < 2 else name, types.int64)
         args = (at, *(dataclasses.replace(s.out) for s in self.sums))
         with builder.region() as ops:
-            self.counted(axis, self.integer(operator.add, at, own, name))
+            if k < 2:
+                self.counted(axis, self.integer(operator.add, at, own, name))
+            else:
+                self.count(axis, at)
             found = self.level(k - 1, args[1:])
             further = self.integer(operator.add, at, stride, at.name)
         outs = tuple(dataclasses.replace(arg) for arg in args)
@@ -136,11 +144,14 @@ class RowBody:
             last = self.integer(operator.sub, axis.stop, ir.integer(1), "last")
             place = builder.call(ir.select, is_inside, place, last, type=types.int64, name=axis.counter.name)
         self.is_row = is_inside if self.is_row is None else self.both(self.is_row, is_inside, "is_row")
+        self.count(axis, place)
+
+    def count(self, axis: Axis, place: ir.Operand) -> None:
         if not axis.is_counted:
             self.known[axis.counter] = place
             return
         offset = self.integer(operator.mul, axis.loop.step, place, "offset")
-        builder.emit(ir.Call(callee=operator.add, args=(axis.loop.start, offset), outs=(axis.counter,)))
+        self.builder.emit(ir.Call(callee=operator.add, args=(axis.loop.start, offset), outs=(axis.counter,)))
 
     def both(self, one: ir.Operand, other: ir.Operand, name: str) -> ir.Operand:
         return self.builder.call(operator.and_, one, other, type=types.boolean, name=name)
@@ -149,15 +160,15 @@ class RowBody:
         assert self.is_row is not None
         builder, inner = self.builder, self.nest.inner.body
         self.known.update(zip(inner.args[1:], totals, strict=True))
-        ops = (*(op for ops in self.nest.sunk for op in ops), *inner.ops)
         if self.slots:
             self.wait()  # of the row before some threads may be at an element yet
         if self.rows.together:
-            self.is_first = self.both(self.is_first, self.is_row, "is_first")
-            self.several(ops)
+            if isinstance(self.is_first, ir.Var):
+                self.is_first = self.both(self.is_first, self.is_row, "is_first")
+            self.several(self.trip)
             return [self.operand(y) for y in inner.yields]
         with builder.region() as made:
-            self.several(ops)
+            self.several(self.trip)
         yields = tuple(self.operand(y) for y in inner.yields)
         outs = tuple(dataclasses.replace(s.out) for s in self.sums)
         then, otherwise = ir.Region((), tuple(made), yields), ir.Region((), (), tuple(totals))
@@ -185,7 +196,7 @@ class RowBody:
             self.filled(op)
         elif isinstance(op, ir.Store):
             self.by_first(ir.substituted(self.addition(op), self.known))
-        elif isinstance(op, ir.Call) and op.outs and op.outs[0] in self.rows.carried:
+        elif isinstance(op, ir.Call) and self.is_firsts(op):
             self.builder.ops.append(ir.substituted(op, self.known))
             before = next(self.operand(a) for a in op.args if a in self.rows.carried)
             args, out = (self.is_first, op.outs[0], before), dataclasses.replace(op.outs[0])
@@ -201,6 +212,10 @@ class RowBody:
             self.builder.ops.append(op.rebuilt(operands, regions, op.results))
         else:
             self.builder.ops.append(ir.substituted(op, self.known))
+
+    def is_firsts(self, op: ir.Op) -> bool:
+        """Whether the first thread of a row does it, or has what comes of it."""
+        return isinstance(op, ir.Store) or (isinstance(op, ir.Call) and op.outs[0] in self.rows.carried)
 
     def by_first(self, op: ir.Op) -> None:
         """What the first thread of a row does."""
@@ -298,7 +313,7 @@ class RowBody:
             part = ir.Var("row_parts", array_type(own.type, 1))
             self.declared.emit(ir.Alloc(shape=(ir.integer(_MOST_THREADS),), out=part, role=ir.Role("block")))
             self.parts[own.type] = part
-        args = (own, self.parts[own.type], self.thread, self.threads, self.far)
+        args = (own, self.parts[own.type], self.thread, self.threads, self.far())
         total = dataclasses.replace(slot.out)
         self.builder.emit(ir.Call(callee=callees.OF_ROW[kind], args=args, outs=(total,), effect=True))
         if kind is not None or ir.is_literal(slot.init, 0):

@@ -34,7 +34,6 @@ from adjit.transform.cuda.slots import Place
 from adjit.transform.ir.types import array_type_of
 
 FEW_TRIPS = 16  # a loop with fewer, known while compiling, is not worth sharing
-MOST_AXES = 2  # of rows: the third one of a block is that of a row's threads
 
 Who = Literal["all", "first", "shared"]
 SharingOf = Callable[[ir.For], Sharing | Serial]
@@ -80,9 +79,18 @@ def rows_of(
 
     atomic: memory, by alias class, that several trips may add to. own: the arrays that each trip has for itself.
     """
-    if len(loops) > MOST_AXES or extreme(loops[0]) is not None or any(place.is_local for place in own):
+    if extreme(loops[0]) is not None or any(place.is_local for place in own):
         return None
     return _Rows(loops, atomic, own, sharing, function).of(ops)
+
+
+def outside(ops: Sequence[ir.Op], shared: Collection[ir.Op]) -> Iterator[ir.Op]:
+    """The operations, and those in them, but what is in shared loops."""
+    for op in ops:
+        yield op
+        if op not in shared:
+            for region in op.regions:
+                yield from outside(region.ops, shared)
 
 
 class _Rows:
@@ -121,7 +129,7 @@ class _Rows:
         trips = tuple(dict.fromkeys(n for loop in self.shared if (n := self.trips(loop)) is not None))
         if not self.fits or not trips:
             return None
-        along = len(self.loops) == 1 and self.lies_along()
+        along = self.lies_along()
         together = self.together and not self.has_made_indices(ops)
         return Rows(self.shared, frozenset(self.barriers), frozenset(self.carried), together, along, trips)
 
@@ -155,16 +163,16 @@ class _Rows:
         return None if any(name in self.inside for name in named) else found
 
     def lies_along(self) -> bool:
-        """Whether more of what a row touches lies side by side along it than across rows."""
-        row, along, across = self.loops[0].body.args[0], 0, 0
+        """Whether more of what a row alone touches lies side by side along it than across rows."""
+        counters, along, across = [loop.body.args[0] for loop in self.loops], 0, 0
         for loop in self.shared:
             assert isinstance(loop, ir.For)
             for op in loop.body.inside:
                 if isinstance(op, ir.Load | ir.Store) and op.index:
                     fastest = op.index[0 if array_type_of(op.array).layout == "F" else -1]
-                    of_row = self.depends(fastest, row)
+                    of_row = any(self.depends(fastest, row) for row in counters)
                     of_own = self.depends(fastest, loop.body.args[0])
-                    is_rows = any(self.depends(o, row) for o in (op.array, *op.index))
+                    is_rows = all(any(self.depends(o, row) for o in (op.array, *op.index)) for row in counters)
                     along += of_own and is_rows and not of_row
                     across += of_row and not of_own
         return along > across
@@ -179,23 +187,15 @@ class _Rows:
     def has_made_indices(self, ops: Sequence[ir.Op]) -> bool:
         """Whether an element depends on what shared loops make: of a row that is none it may be none as well."""
         made: set[ir.Operand] = {out for loop in self.shared for out in loop.results}
-        outside = list(self.outside(ops))
+        others = list(outside(ops, self.shared))
         count = -1
         while count < len(made):
             count = len(made)
-            for op in outside:
+            for op in others:
                 yields = (y for region in op.regions for y in region.yields)
                 if any(o in made for o in (*op.operands, *yields)):
                     made.update(op.results, *(region.args for region in op.regions))
-        return any(i in made for op in outside if isinstance(op, ir.Load) for i in op.index)
-
-    def outside(self, ops: Sequence[ir.Op]) -> Iterator[ir.Op]:
-        """The operations but those in shared loops."""
-        for op in ops:
-            yield op
-            if op not in self.shared:
-                for region in op.regions:
-                    yield from self.outside(region.ops)
+        return any(i in made for op in others if isinstance(op, ir.Load) for i in op.index)
 
     # ------------------------------------------------------------------------------------------------- a row in order
 

@@ -150,6 +150,24 @@ def looked_up(x, table):
     return y
 
 
+def softmax_of_batches(x):
+    """Rows that two counters name."""
+    y = np.empty_like(x)
+    for b in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            s = 0.0
+            for j in range(x.shape[2]):
+                s += math.exp(x[b, i, j])
+            for j in range(x.shape[2]):
+                y[b, i, j] = math.exp(x[b, i, j]) / s
+    return y
+
+
+def norms_of_heads(x):
+    """Rows that three counters name, and a sum over all of them."""
+    return np.sum(np.sqrt(np.sum(x * x, axis=3)))
+
+
 STARTS = np.array([0, 3, 3, 11, 12])
 
 FUNCTIONS_OF_ROWS = {
@@ -161,6 +179,8 @@ FUNCTIONS_OF_ROWS = {
     "until_small": (until_small, [[4, 6], 0.4]),
     "ragged": (ragged, [[12], [5], STARTS]),
     "down_columns": (down_columns, [[9, 5], [9]]),
+    "softmax_of_batches": (softmax_of_batches, [[3, 4, 6]]),
+    "norms_of_heads": (norms_of_heads, [[2, 3, 3, 5]]),
     "looked_up": (looked_up, [[5, 6], [6]]),
     "with_copies": (with_copies, [[5, 6], [6]]),
 }
