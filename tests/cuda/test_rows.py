@@ -10,7 +10,7 @@ from adjit.api.notation import to_types
 from adjit.transform import pipeline
 from tests.cuda.compiled import adjoint
 from tests.cuda.simulated.functions import FUNCTIONS
-from tests.cuda.simulated.functions_of_rows import FUNCTIONS_OF_ROWS
+from tests.cuda.simulated.functions_of_rows import FUNCTIONS_OF_ROWS, sparse_product
 
 ALL = FUNCTIONS | FUNCTIONS_OF_ROWS
 
@@ -35,6 +35,7 @@ LAUNCHES = {
     "cross_entropy": (1, 3, 0),
     "clusters": (0, 2, 0),
     "some_rows": (1, 0, 1),
+    "sparse_product": (1, 0, 0),
     # time loops in a thread, what is perfectly nested, stencils, and short loops
     "monte_carlo": (0, 0, 0),
     "ensemble": (0, 0, 0),
@@ -62,6 +63,14 @@ def test_rows_wait_where_one_thread_reads_what_another_has_stored():
     # the loop over columns that comes last reads sums, and what the same thread has stored
     assert "row_barrier" not in emitted("softmax_rows")
     assert emitted("turned_twice").count("row_barrier(threads)") == 2
+
+
+def test_rows_that_are_listed():
+    """As long as they are on the average."""
+    text = adjit.grad(lambda v, c, s, x: np.sum(sparse_product(v, c, s, x) ** 2), target="cuda").source(
+        "float64[::1], int64[::1], int64[::1], float64[::1]"
+    )
+    assert "rows(s.size - 1, v.size, c.size, along=True, listed=True)" in text
 
 
 def test_explained():

@@ -61,14 +61,18 @@ def share(*extents: int) -> Grid:
     return (*grid[:-1], max(1, min(grid[-1], wanted, most))), block, stream
 
 
-def rows(*extents: int, axes: int = 1, along: bool = False, apart: bool = False, spread: bool = False) -> Grid:
+def rows(
+    *extents: int, axes: int = 1, along: bool = False, apart: bool = False, spread: bool = False, listed: bool = False
+) -> Grid:
     """Several threads for each of as many rows as the first `axes` extents say; the others are trips that they share.
 
     along: what lies side by side is of one row. apart: rows whose threads are several have a block each. spread: the
-    blocks are bounded in number, and go on to further rows.
+    blocks are bounded in number, and go on to further rows. listed: the trips are those of all rows together.
     """
     counts, longest = extents[:axes], max(extents[axes:])
-    threads = threads_of_row(math.prod(counts), longest, along, apart)
+    count = math.prod(counts)
+    longest = -(-longest // max(1, count)) if listed else longest
+    threads = threads_of_row(count, longest, along, apart)
     left = THREADS // threads
     if axes == 1:
         widths = [left]

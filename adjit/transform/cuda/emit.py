@@ -222,7 +222,9 @@ class HostExpressions(Expressions):
                 return Text(f"{self.globals.text(callee)}({', '.join(args)})")
             if "block" in options:
                 args.append(f"block={options['block']}")
-            args += [f"{name}={options[name]}" for name in ("axes", "along", "apart", "spread") if name in options]
+            args += [
+                f"{name}={options[name]}" for name in ("axes", "along", "apart", "spread", "listed") if name in options
+            ]
             if options.get("dtype", types.float64) != types.float64:
                 args.append(self.static(options["dtype"]))
             return Text(f"{self.globals.text(callee)}({', '.join(args)})")

@@ -452,7 +452,7 @@ class _Outline:
         if nest.rows is None:
             return []
         found = [n for n in nest.rows.trips if not any(s in self.on_device for s in n.terms if isinstance(s, ir.Var))]
-        return [builder.integer(n) for n in found]
+        return [builder.integer(n) for n in found] or [builder.extent(array, 0) for array in nest.rows.listed]
 
     def launch_rows(self, nest: Nest, shared: Sequence[ir.Operand], builder: Writer) -> None:
         """A launch in which several threads have a trip together."""
@@ -463,6 +463,7 @@ class _Outline:
         trips = tuple(axis.trips for axis in axes)
         is_spread = bool(nest.outer.slots or nest.places)
         said = {"along": rows.along, "apart": not rows.together, "spread": is_spread}
+        said["listed"] = bool(rows.listed)
         options = (*((("axes", len(axes)),) if len(axes) > 1 else ()), *(item for item in said.items() if item[1]))
         shape = builder.call(callees.ROWS, *trips, *shared, type=_SHAPE, name="blocks", options=options)
         found = self.parts(nest.outer, shape, builder)

@@ -241,7 +241,9 @@ class RowBody:
         at, counter = ir.Var("turn", types.int64), loop.body.args[0]
         with builder.region() as ops:
             place = self.turn(at, counter.name)
-            if is_counted:
+            if step == ir.integer(-1):
+                place = self.integer(operator.sub, start, place, counter.name)
+            elif is_counted:
                 offset = place if step == ir.integer(1) else self.integer(operator.mul, step, place, "offset")
                 place = self.integer(operator.add, start, offset, counter.name)
             self.known[counter] = place

@@ -47,6 +47,7 @@ class Rows:
     together: several rows may be in one block: all get to the same barriers, and to the same sums
     along:   elements that lie side by side are of one row, so that threads of a row are beside each other
     trips:   how many trips shared loops make, in what is known before the nest
+    listed:  if nobody knows that: arrays that have an element for each trip of all rows together
     """
 
     shared: Mapping[ir.Op, Extreme | None]
@@ -55,6 +56,7 @@ class Rows:
     together: bool
     along: bool
     trips: tuple[Affine, ...]
+    listed: tuple[ir.Var, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +107,7 @@ class _Rows:
         self.loops, self.atomic, self.sharing = loops, atomic, sharing
         self.aliases, self.iterations = function.analysis(Aliases), function.analysis(Iterations)
         self.naturals = function.analysis(Naturals)
+        self.counters = [loop.body.args[0] for loop in loops]
         self.inside = loops[0].body.defines
         self.made = loops[0].body.made
         self.own = {place.made for place in own}
@@ -127,11 +130,12 @@ class _Rows:
             self.carried |= names
         self.walk(ops, [], True)
         trips = tuple(dict.fromkeys(n for loop in self.shared if (n := self.trips(loop)) is not None))
-        if not self.fits or not trips:
+        listed = () if trips else self.listed()
+        if not self.fits or not (trips or listed):
             return None
         along = self.lies_along()
         together = self.together and not self.has_made_indices(ops)
-        return Rows(self.shared, frozenset(self.barriers), frozenset(self.carried), together, along, trips)
+        return Rows(self.shared, frozenset(self.barriers), frozenset(self.carried), together, along, trips, listed)
 
     # ------------------------------------------------------------------------------------------------- what is shared
 
@@ -162,27 +166,43 @@ class _Rows:
         named = (symbol[0] if isinstance(symbol, tuple) else symbol for symbol in found.terms)
         return None if any(name in self.inside for name in named) else found
 
-    def lies_along(self) -> bool:
-        """Whether more of what a row alone touches lies side by side along it than across rows."""
-        counters, along, across = [loop.body.args[0] for loop in self.loops], 0, 0
+    def listed(self) -> tuple[ir.Var, ...]:
+        """Arrays that shared loops go through, each row from where the one before has ended, as far as one can tell."""
+        found: dict[ir.Operand, None] = {}
         for loop in self.shared:
             assert isinstance(loop, ir.For)
+            loads = (op for op in loop.body.inside if isinstance(op, ir.Load) and op.index == loop.body.args[:1])
+            if all(any(self.depends(end, row, True) for row in self.counters) for end in (loop.start, loop.stop)):
+                found.update(dict.fromkeys(op.array for op in loads if op.array not in self.inside))
+        return tuple(v for v in found if isinstance(v, ir.Var))
+
+    def lies_along(self) -> bool:
+        """Whether more of what a row alone touches lies side by side along it than across rows."""
+        along = across = 0
+        for loop in self.shared:
+            assert isinstance(loop, ir.For)
+            ends = (loop.start, loop.stop)
             for op in loop.body.inside:
                 if isinstance(op, ir.Load | ir.Store) and op.index:
                     fastest = op.index[0 if array_type_of(op.array).layout == "F" else -1]
-                    of_row = any(self.depends(fastest, row) for row in counters)
+                    of_row = any(self.depends(fastest, row) for row in self.counters)
                     of_own = self.depends(fastest, loop.body.args[0])
-                    is_rows = all(any(self.depends(o, row) for o in (op.array, *op.index)) for row in counters)
+                    told_by = (op.array, *op.index)
+                    is_rows = all(
+                        any(self.depends(o, row) for o in told_by) or any(self.depends(o, row, True) for o in ends)
+                        for row in self.counters
+                    )
                     along += of_own and is_rows and not of_row
                     across += of_row and not of_own
         return along > across
 
-    def depends(self, operand: ir.Operand, counter: ir.Var) -> bool:
+    def depends(self, operand: ir.Operand, counter: ir.Var, by_elements: bool = False) -> bool:
+        """Whether an index or a view hangs on a counter; `by_elements`: also through elements that are loaded."""
         if operand is counter:
             return True
         op = self.made.get(operand)
-        is_followed = isinstance(op, (ir.Call, *ir.VIEWS))
-        return is_followed and op is not None and any(self.depends(o, counter) for o in op.operands)
+        is_followed = isinstance(op, (ir.Call, *ir.VIEWS)) or (by_elements and isinstance(op, ir.Load))
+        return is_followed and op is not None and any(self.depends(o, counter, by_elements) for o in op.operands)
 
     def has_made_indices(self, ops: Sequence[ir.Op]) -> bool:
         """Whether an element depends on what shared loops make: of a row that is none it may be none as well."""

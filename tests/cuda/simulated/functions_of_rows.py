@@ -168,6 +168,18 @@ def norms_of_heads(x):
     return np.sum(np.sqrt(np.sum(x * x, axis=3)))
 
 
+def sparse_product(values, columns, starts, x):
+    """Rows of lengths that stand in an array, one behind the other."""
+    y = np.empty(starts.size - 1)
+    for i in prange(starts.size - 1):
+        s = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            s += values[k] * x[columns[k]]
+        y[i] = s
+    return y
+
+
+COLUMNS = np.array([0, 2, 4, 1, 2, 3, 4, 0, 1, 3, 2, 2])
 STARTS = np.array([0, 3, 3, 11, 12])
 
 FUNCTIONS_OF_ROWS = {
@@ -181,6 +193,7 @@ FUNCTIONS_OF_ROWS = {
     "down_columns": (down_columns, [[9, 5], [9]]),
     "softmax_of_batches": (softmax_of_batches, [[3, 4, 6]]),
     "norms_of_heads": (norms_of_heads, [[2, 3, 3, 5]]),
+    "sparse_product": (sparse_product, [[12], COLUMNS, STARTS, [5]]),
     "looked_up": (looked_up, [[5, 6], [6]]),
     "with_copies": (with_copies, [[5, 6], [6]]),
 }
