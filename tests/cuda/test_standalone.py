@@ -37,7 +37,7 @@ def undefined(text):
 
 def check(text):
     assert text.startswith("# For a GPU, or NUMBA_ENABLE_CUDASIM=1.\n")
-    assert not [line for line in text.splitlines() if line.startswith(("import adjit", "from adjit"))]
+    assert not [line for line in text.splitlines() if line.lstrip().startswith(("import adjit", "from adjit"))]
     assert undefined(text) == set()
 
 

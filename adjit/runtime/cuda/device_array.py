@@ -8,11 +8,13 @@ and the words that a kernel is given for it. Made in a microsecond, where the ba
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 
 from adjit.runtime.cuda.described import Described
+from adjit.runtime.library.gpus import MODULE
 
 
 class DeviceArray:
@@ -90,7 +92,6 @@ class DeviceArray:
 
     def copy_to_host(self, stream: Any = 0) -> np.ndarray[Any, Any]:
         """Its elements in an array of NumPy's; waits for the kernels before it on the stream."""
-        from adjit.runtime.cuda.backend import as_backend
-
-        found: np.ndarray[Any, Any] = as_backend(self).copy_to_host(stream=stream)
+        cuda = importlib.import_module(f"{MODULE}.cuda")
+        found: np.ndarray[Any, Any] = cuda.as_cuda_array(self, sync=False).copy_to_host(stream=stream)
         return found
