@@ -6,8 +6,10 @@ import adjit
 from tests.cuda.compiled import adjoint, compiled, doubles_unasked, needs_compiler, report
 from tests.cuda.simulated.functions import FUNCTIONS
 from tests.cuda.simulated.functions_of_rows import FUNCTIONS_OF_ROWS
+from tests.cuda.simulated.rows_of_fields import ROWS_OF_FIELDS
 
 pytestmark = needs_compiler
+ALL = FUNCTIONS | FUNCTIONS_OF_ROWS | ROWS_OF_FIELDS
 
 # elements of a thread's own, sums, sums over one loop, gathers
 WITHOUT_ATOMICS = [
@@ -54,9 +56,9 @@ def test_an_older_device(name):
 
 @pytest.mark.long
 @pytest.mark.parametrize("cc", [(8, 0), (9, 0)])
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", ALL)
 def test_all_functions_compile(name, cc):
-    function, shapes = FUNCTIONS[name]
+    function, shapes = ALL[name]
     derived, types = adjoint(function, shapes, "float64")
     found = report(derived, types, cc)
     assert not any(code.spills for code in found.values())

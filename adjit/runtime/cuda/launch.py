@@ -31,7 +31,7 @@ Grid = tuple[tuple[int, ...], tuple[int, ...], Any]
 _WIDEST = min(32, THREADS // 4)
 _MOST_DEEP = 64  # threads along z that a block may have
 SHORTEST = 4 if SIMULATED else 16  # trips that threads share
-MANY = 64 if SIMULATED else 1 << 17  # threads that are enough for a GPU
+MANY = 64 if SIMULATED else 1 << 18  # threads that are enough for a GPU
 _MOST_HIGH = 65535  # blocks along y and z that a grid may have
 
 

@@ -12,15 +12,16 @@ from adjit.transform.cuda import row_body
 from tests.cuda.simulated.checks import arguments, check, on_device, simulated, watched
 from tests.cuda.simulated.functions import FUNCTIONS
 from tests.cuda.simulated.functions_of_rows import FUNCTIONS_OF_ROWS
+from tests.cuda.simulated.rows_of_fields import ROWS_OF_FIELDS
 
-ALL = FUNCTIONS_OF_ROWS | {
+ALL = FUNCTIONS_OF_ROWS | ROWS_OF_FIELDS | {
     name: FUNCTIONS[name]
     for name in ("softmax_rows", "loss_of_rows", "rows_times", "of_products", "network", "largest_of_rows", "clusters",
                  "coupled", "rank_three", "broadcast")
 }  # fmt: skip
 SHORT = {
     ("softmax_by_rows", 4), ("turned_twice", 16), ("some_rows", 16), ("ragged", 4), ("down_columns", 4),
-    ("with_copies", 4), ("largest_of_rows", 4),
+    ("with_copies", 4), ("largest_of_rows", 4), ("messages", 4), ("retrieved", 16),
 }  # fmt: skip
 CASES = [
     pytest.param(name, threads, marks=[] if (name, threads) in SHORT else [pytest.mark.long])
