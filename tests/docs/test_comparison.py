@@ -12,7 +12,7 @@ def measured():
     """Of each shared workload the adjoint's time as a multiple of the one by hand and of the function, and the first
     call's seconds."""
     chapter = RESULTS.partition("shared workloads\n")[2].partition("largest difference")[0]
-    rows = re.findall(r"^(\w+) +[\d.]+ +[\d.]+ +[\d.]+ \| +[\d.]+ +([\d.]+) +([\d.]+) +\| +([\d.]+)", chapter, re.M)
+    rows = re.findall(r"^(\w+) +[\d.]+ +[\d.]+ +[\d.]+ \| +[\d.]+ +([\d.]+) +([\d.]+) +(?:[\d.]+ +)?\| +([\d.]+)", chapter, re.M)
     return {name: tuple(map(float, numbers)) for name, *numbers in rows}
 
 
@@ -29,8 +29,7 @@ def test_what_is_said_beside_the_function_is_measured():
     rest = sorted(found[name] for name in ("mlp", "nbody", "ode_rk4"))
     assert f"{rest[0]:.1f} to {rest[-1]:.1f} for mlp, nbody and ode_rk4; {found['heat2d']:.1f} for heat2d" in PAGE
     missed = re.findall(r"^adjit/primal, (.*): ([\d.]+), bar ([\d.]+) NOT MET", RESULTS, re.MULTILINE)
-    assert [name for name, _, _ in missed] == ["diffuse (u)", "diffuse (u, alpha)", "heat2d"]
-    assert f"A bar of {missed[2][2]} for the last is not met" in PAGE
+    assert [name for name, _, _ in missed] == ["diffuse (u)", "diffuse (u, alpha)"]
     assert f"({float(missed[0][1]):.1f} and {float(missed[1][1]):.1f} where {missed[0][2]} is asked for)" in PAGE
 
 
