@@ -165,18 +165,13 @@ def ways(name, arguments, wrt, seed=None, asked=USUAL):
         if importlib.util.find_spec(package) is None:
             continue
         lib = make()
-        sent = [lib.send(a) if isinstance(a, np.ndarray) else a for a in arguments]
+        sent = [lib.send(a) for a in arguments if isinstance(a, np.ndarray)]
+        numbers = [a for a in arguments if not isinstance(a, np.ndarray)]
         given = None if seed is None else lib.send(seed)
-        function = FUNCTIONS[name]
-        if any(not isinstance(a, np.ndarray) for a in arguments):
-            numbers = {k: a for k, a in enumerate(arguments) if not isinstance(a, np.ndarray)}
-            sent = [a for k, a in enumerate(sent) if k not in numbers]
-            made[library] = Way(lib, lib.gradient(_fixed(function, numbers), wrt, sent, given), wrt.values())
-            continue
-        made[library] = Way(lib, lib.gradient(function, wrt, sent, given), wrt.values())
+        made[library] = Way(lib, lib.gradient(_fixed(FUNCTIONS[name], numbers), wrt, sent, given), wrt.values())
     return made
 
 
 def _fixed(function, numbers):
     """The function with the numbers, which stand last, as they are."""
-    return lambda lib, *arrays: function(lib, *arrays, *numbers.values())
+    return lambda lib, *arrays: function(lib, *arrays, *numbers)

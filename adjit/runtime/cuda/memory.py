@@ -177,10 +177,8 @@ def are_apart(arrays: Sequence[Any]) -> bool:
 
 def check_separate(left: Any, right: Any) -> None:
     """Aliased if two arrays share memory of which one is written, or it takes long to see whether they do."""
-    if isinstance(left, DeviceArray) and isinstance(right, DeviceArray):
-        (first, end), (other, other_end) = left.bounds, right.bounds
-        if end <= other or other_end <= first:
-            return
+    if are_apart((left, right)):
+        return
     try:
         shared = np.shares_memory(alias(left), alias(right), max_work=_WORK)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
