@@ -24,6 +24,7 @@ from numba.core.serialize import dumps
 from numba.core.typing.templates import Signature
 
 from adjit.runtime.backend import calls, pool, special
+from adjit.runtime.backend.loading import load_routines_for
 
 # The part of a dispatcher that numba asks before it compiles and tells afterwards.
 Cache = _Cache
@@ -67,6 +68,7 @@ def unpacked_code(target_context: Any, data: bytes, names: Collection[str]) -> A
     pool.ready()
     if any(name.startswith(special.PREFIX) for name in names):
         special.give_symbols()
+    load_routines_for(names)
     calls.give_symbols(names)
     started, parts = pickle.loads(data)
     for start in started:

@@ -177,7 +177,8 @@ class GeneratedLowering(NativeLowering):
     lowering_class = GeneratedLower
 
     def run_pass(self, state: Any) -> bool:
-        machine_code.without_declarations(state.library)
+        if state.library is None:
+            state.library = machine_code.new_library(state)
         with machine_code.quickly():
             return bool(super().run_pass(state))
 

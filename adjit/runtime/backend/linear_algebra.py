@@ -25,8 +25,17 @@ from numba.core import cgutils
 from numba.core.typing.templates import signature
 from numba.extending import lower_builtin, type_callable
 from numba.np import arrayobj
-from numba.np.linalg import F_INT_nptype, call_xxdot, call_xxgemv, dot_3_mm, ensure_lapack, get_blas_kind
+from numba.np.linalg import (
+    F_INT_nptype,
+    call_xxdot,
+    call_xxgemm,
+    call_xxgemv,
+    ensure_blas,
+    ensure_lapack,
+    get_blas_kind,
+)  # fmt: skip
 
+from adjit.runtime.backend.loading import load_routines
 from adjit.runtime.library import workspace
 
 _SQUARE = "Last 2 dimensions of the array must be square."
@@ -35,6 +44,7 @@ _SINGULAR = "Matrix is singular to machine precision."
 _INDEFINITE = "Matrix is not positive definite."
 _INVALID = "Incompatible array sizes, system is not dimensionally valid."
 _EMPTY = "Arrays cannot be empty"
+_UNFIT_MM = "incompatible array sizes for np.dot(a, b) (matrix * matrix)"
 _UNFIT_MV = "incompatible array sizes for np.dot(a, b) (matrix * vector)"
 _UNFIT_VM = "incompatible array sizes for np.dot(a, b) (vector * matrix)"
 _UNFIT_VV = "incompatible array sizes for np.dot(a, b) (vector * vector)"
@@ -108,6 +118,7 @@ def _routine(symbol: str, form: str) -> Any:
         return builder.call(cgutils.get_or_insert_function(builder.module, kind, symbol), values)
 
     def typed(context: Any, *args: types.Type) -> Any:
+        load_routines()
         ensure_lapack()
         return signature(types.int32, *args)
 
@@ -128,11 +139,16 @@ def _face(typer: Any, count: int) -> Any:
     """Registers what writes the instructions of a function whose type `typer` tells."""
 
     def register(lower: Any) -> Any:
+        def typed(context: Any, *args: types.Type) -> Any:
+            load_routines()
+            ensure_blas()
+            return signature(typer(*args), *args)
+
         def called(*arguments: Any) -> Any:
             raise NotImplementedError
 
         called.__name__ = called.__qualname__ = lower.__name__
-        told(called, count, lambda context, *args: signature(typer(*args), *args), lower)
+        told(called, count, typed, lower)
         return called
 
     return register
@@ -150,11 +166,28 @@ def _contiguous(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir
 
 @_face(lambda a, b, out: types.none, 3)
 def _gemm(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
-    """out = a @ b for two contiguous matrices, checked: the part of numba's product that calls BLAS."""
-    kind = sig.args[2]
-    made = dot_3_mm(context, builder, signature(kind, *sig.args), args)
-    # it takes a reference of its own for what it returns
-    context.nrt.decref(builder, kind, made)
+    """out = a @ b for two contiguous matrices that fit, by the routine that numba calls for such extents."""
+    a, b, out = (arrayobj.make_array(t)(context, builder, v) for t, v in zip(sig.args, args, strict=True))
+    left, right, whole = sig.args
+    of_a, of_b, of_out = (cgutils.unpack_tuple(builder, array.shape) for array in (a, b, out))
+    (rows, inner), (_, columns) = of_a, of_b
+    zero, one = inner.type(0), inner.type(1)
+    is_empty = builder.icmp_signed("==", builder.mul(builder.mul(rows, inner), columns), zero)
+    is_column, is_row = (builder.icmp_signed("==", extent, one) for extent in (columns, rows))
+    with builder.if_else(is_empty, likely=False) as (empty, full):
+        with empty:
+            cgutils.memset(builder, out.data, builder.mul(out.itemsize, out.nitems), 0)
+        with full, builder.if_else(is_column) as (column, wide):
+            with column, builder.if_else(is_row) as (number, tall):
+                with number:
+                    call_xxdot(context, builder, False, left.dtype, inner, a.data, b.data, out.data)
+                with tall:
+                    call_xxgemv(context, builder, left.layout == whole.layout, left, of_a, a.data, b.data, out.data)
+            with wide, builder.if_else(is_row) as (row, matrix):
+                with row:
+                    call_xxgemv(context, builder, right.layout != whole.layout, right, of_b, b.data, a.data, out.data)
+                with matrix:
+                    call_xxgemm(context, builder, left, of_a, a.data, right, of_b, b.data, whole, of_out, out.data)
     return context.get_dummy_value()
 
 
@@ -193,25 +226,42 @@ _LARGE, _NARROW = 1 << 20, 32
 
 
 def dot_into(a, b, out):  # type: ignore[no-untyped-def]
+    m, k = a.shape
+    n = b.shape[1]
+    if k != b.shape[0]:
+        raise ValueError(_UNFIT_MM)
+    if m > _MOST or k > _MOST or n > _MOST:
+        raise OverflowError(_TOO_LARGE)
     _gemm(a, b, out)
 
 
 def narrow_dot_into(a, b, out):  # type: ignore[no-untyped-def]
     # beyond the products that it has small kernels for, OpenBLAS takes up to 1.6 times as long for few columns of a
     # result as for few rows
-    rows, columns = out.shape
-    if rows * a.shape[1] * columns >= _LARGE and 1 < columns <= _NARROW:
-        turned = workspace.empty((columns, rows), a.dtype)
+    m, k = a.shape
+    n = b.shape[1]
+    if k != b.shape[0]:
+        raise ValueError(_UNFIT_MM)
+    if m > _MOST or k > _MOST or n > _MOST:
+        raise OverflowError(_TOO_LARGE)
+    if m * k * n >= _LARGE and 1 < n <= _NARROW:
+        turned = workspace.empty((n, m), a.dtype)
         _gemm(b.T, a.T, turned)
-        for i in range(rows):
-            for j in range(columns):
+        for i in range(m):
+            for j in range(n):
                 out[i, j] = turned[j, i]
     else:
         _gemm(a, b, out)
 
 
 def product_of_matrices(a, b):  # type: ignore[no-untyped-def]
-    out = np.empty((a.shape[0], b.shape[1]), a.dtype)
+    m, k = a.shape
+    n = b.shape[1]
+    if k != b.shape[0]:
+        raise ValueError(_UNFIT_MM)
+    if m > _MOST or k > _MOST or n > _MOST:
+        raise OverflowError(_TOO_LARGE)
+    out = np.empty((m, n), a.dtype)
     _gemm(_contiguous(a), _contiguous(b), out)
     return out
 

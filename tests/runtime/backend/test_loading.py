@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from adjit.rules.fourier import HAS_ROCKET_FFT
@@ -49,6 +50,22 @@ found["product"] = adjit.grad(lambda A, b: np.sum(A @ b))(np.eye(2), np.ones(2))
 found["solved"] = float(numba.njit(lambda A, b: np.linalg.solve(A, b).sum())(2.0 * np.eye(2), np.ones(2)))
 """
 
+PRODUCTS = """
+import json, sys
+import numpy as np
+import adjit
+
+A = np.array([[2.0, 1.0], [0.0, 4.0]])
+found = {"gradient": adjit.grad(lambda A: np.sum(np.linalg.inv(A @ A)))(A).tolist()}
+found["package"] = "scipy.linalg" in sys.modules
+import scipy.linalg.cython_blas
+found["known"] = [
+    getattr(scipy.linalg, name) is sys.modules[f"scipy.linalg.{name}"] for name in ("cython_blas", "cython_lapack")
+]
+found["inverse"] = scipy.linalg.inv(A @ A).tolist()
+found["other"] = adjit.grad(lambda A: np.sum(np.linalg.inv(A @ A.T)))(A).tolist()
+"""
+
 
 @pytest.fixture
 def program(tmp_path):
@@ -70,6 +87,23 @@ def test_the_first_derivative_loads_what_it_needs(program):
     assert found["imported"] == []
     assert found["first"] == []
     assert found["value"] == pytest.approx(4 * 0.7080734182735712, rel=1e-12)
+
+
+@pytest.mark.skipif(is_plain(), reason="numba's own means are used")
+def test_products_load_blas_without_its_package(program):
+    found = program(PRODUCTS)
+    A = np.array([[2.0, 1.0], [0.0, 4.0]])
+
+    def by_hand(B, parts):
+        """Of the sum of an inverse: B_bar = -B^-T 1 1^T B^-T, and what of it goes to A."""
+        inverse = np.linalg.inv(B).T
+        return parts(-inverse @ np.ones((2, 2)) @ inverse)
+
+    assert not found["package"]
+    assert found["known"] == [True, True]
+    assert np.allclose(found["inverse"], np.linalg.inv(A @ A))
+    assert np.allclose(found["gradient"], by_hand(A @ A, lambda B_bar: B_bar @ A.T + A.T @ B_bar))
+    assert np.allclose(found["other"], by_hand(A @ A.T, lambda B_bar: (B_bar + B_bar.T) @ A))
 
 
 @pytest.mark.skipif(not HAS_ROCKET_FFT, reason="nothing compiles Fourier transforms")

@@ -1,9 +1,12 @@
-"""Loop strength reduction is left out of generated code, on x86, and of nothing else."""
+"""Loop strength reduction and passes made twice are left out of generated code, and of nothing else."""
 
 import platform
+from types import SimpleNamespace
 
 import llvmlite.binding as llvm
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 
 import adjit
 from adjit.runtime.backend import compiler, machine_code
@@ -83,3 +86,41 @@ def test_derivatives_are_compiled_so(monkeypatch):
     adjit.grad(lambda x: x * x)(2.0)
     assert seen
     assert outside not in seen
+
+
+def new_library():
+    state = SimpleNamespace(
+        targetctx=cpu_target.target_context, func_id=SimpleNamespace(func_qualname="strided"), library=None
+    )
+    return machine_code.new_library(state)
+
+
+@pytest.fixture
+def levels(monkeypatch):
+    """The levels of the passes that are made of libraries."""
+    seen, codegen = [], cpu_target.target_context.codegen()
+    build = type(codegen)._pass_builder
+
+    def built(self, **settings):
+        seen.append(settings.get("opt", 3))
+        return build(self, **settings)
+
+    monkeypatch.setattr(type(codegen), "_pass_builder", built)
+    return seen
+
+
+@pytest.mark.parametrize("switch, expected", [("1", [0, 1]), ("3", [3, 0, 3])])
+def test_passes_are_made_once(monkeypatch, levels, switch, expected):
+    monkeypatch.setenv("ADJIT_PASSES", switch)
+    library = new_library()
+    library.add_llvm_module(llvm.parse_assembly(STRIDED))
+    with global_compiler_lock:
+        library.finalize()
+    assert levels == expected
+    assert "define void @clear" in library.get_llvm_str()
+
+
+@pytest.mark.skipif(is_plain(), reason="numba's own means are used")
+def test_derivatives_are_compiled_with_few_passes(levels):
+    adjit.grad(lambda x: x * x * x)(2.0)
+    assert set(levels) == {0, 1}
