@@ -11,14 +11,15 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 from numba import types
 from numba.core import ir
 from numba.core.compiler import Compiler
-from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
-from numba.core.typed_passes import NativeLowering, NopythonTypeInference
+from numba.core.compiler_machinery import CompilerPass, FunctionPass, PassManager, register_pass
+from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
 
 from adjit.runtime.backend import apart, front, machine_code
@@ -104,17 +105,26 @@ def _callee(function: Any, definition: Any) -> Any:
     return None
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class RememberingInference(NopythonTypeInference):
-    """numba's inference, which asks for the type of `float64 * float64`, or `a[i]`, at each of them, several times."""
+class _Remembering(CompilerPass):
+    """A pass of numba's that asks the typing context for the same thing over and over."""
 
     def run_pass(self, state: Any) -> bool:
         own = state.typingctx
         state.typingctx = _remembering(own)
         try:
-            return bool(super().run_pass(state))
+            return bool(super().run_pass(state))  # type: ignore[safe-super]
         finally:
             state.typingctx = own
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class RememberingInference(_Remembering, NopythonTypeInference):
+    """The inference asks for the type of `float64 * float64`, or `a[i]`, at each of them, several times."""
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class RememberingInlining(_Remembering, InlineOverloads):
+    """The inlining of overloads asks what is known of `+` at each of them."""
 
 
 def _remembering(context: Any) -> Any:
@@ -136,6 +146,11 @@ def _remembering_kind(kind: Any) -> Any:
             resolve = functools.partial(super().resolve_function_type, func, args, kws)
             is_known = not kws and _is_operator(getattr(func, "typing_key", func))
             return _resolved(func, tuple(args), resolve) if is_known else resolve()
+
+        def resolve_value_type(self, val: Any) -> Any:
+            # no value of these kinds has a type of its own
+            known = self._lookup_global(val) if isinstance(val, BuiltinFunctionType | FunctionType) else None
+            return super().resolve_value_type(val) if known is None else known
 
         def resolve_setitem(self, target: Any, index: Any, value: Any) -> Any:
             given = target, index, value
@@ -186,5 +201,6 @@ class GeneratedLowering(NativeLowering):
 _OWN = {
     **front.PASSES,
     NopythonTypeInference: RememberingInference,
+    InlineOverloads: RememberingInlining,
     NativeLowering: GeneratedLowering,
 }

@@ -23,6 +23,7 @@ import numpy as np
 from llvmlite import ir as llvm
 from numba import types
 from numba.core import cgutils, ir
+from numba.core.errors import LoweringError, new_error_context  # type: ignore[attr-defined]
 from numba.core.lowering import Lower
 from numba.np import arrayobj
 
@@ -118,6 +119,15 @@ class GeneratedLower(Lower):
     def pre_block(self, block: Any) -> None:
         super().pre_block(block)
         self._loaded.clear()
+
+    def lower_block(self, block: Any) -> None:
+        self.pre_block(block)
+        # what goes wrong is an error of this one, not of each of its statements
+        with new_error_context("lowering {where.loc}", where=self, errcls_=LoweringError):
+            for statement in block.body:
+                self.loc = statement.loc
+                self.lower_inst(statement)
+        self.post_block(block)
 
     def lower_inst(self, inst: Any) -> Any:
         # without what is said for debuggers, for which numba writes each statement out
