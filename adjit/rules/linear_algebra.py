@@ -140,11 +140,15 @@ def cofactors(a):
     """
     n = a.shape[0]
     determinant = np.linalg.det(a)
+    found = np.empty((n, n), a.dtype)
     if determinant != 0.0:
-        # numba's determinant of float32 is a float64
-        return (determinant * np.ascontiguousarray(np.linalg.inv(a).T)).astype(a.dtype)
+        inverse = np.linalg.inv(a)
+        for i in range(n):
+            for j in range(n):
+                found[i, j] = determinant * inverse[j, i]
+        return found
     u, s, vt = np.linalg.svd(a)
-    sign = np.linalg.det(u) * np.linalg.det(vt)
+    sign = np.linalg.det(np.dot(u, vt))
     scaled = np.empty_like(u)
     for k in range(n):
         others = sign

@@ -27,7 +27,7 @@ from numba.core.errors import LoweringError, new_error_context  # type: ignore[a
 from numba.core.lowering import Lower
 from numba.np import arrayobj
 
-from adjit.runtime.backend import lifetimes
+from adjit.runtime.backend import lifetimes, lists
 from adjit.runtime.backend.arrays import new_array
 from adjit.runtime.backend.stand_ins import allocation
 from adjit.runtime.backend.wrapper import suits, write_wrapper
@@ -162,6 +162,8 @@ class GeneratedLower(Lower):
             made = self._next_of_range(resty, expr)
         elif expr.op == "getattr":
             made = self._getattr(resty, expr)
+        elif expr.op == "build_list" and not expr.items and lists.is_of_arrays(resty):
+            made = lists.empty(self.context, self.builder, resty)
         elif expr.op == "static_getitem":
             made = self._static_item(resty, expr)
         elif expr.op == "build_tuple" and _is_plain(resty):
@@ -372,6 +374,9 @@ class GeneratedLower(Lower):
 
     def lower_getitem(self, resty: types.Type, expr: Any, value: Any, index: Any, signature: Any) -> llvm.Value:
         array = self.typeof(value.name)
+        if lists.is_of_arrays(array) and signature.args[1] == types.intp and resty == signature.return_type:
+            place = self.context.cast(self.builder, self.loadvar(index.name), self.typeof(index.name), types.intp)
+            return lists.item(self.context, self.builder, signature, [self.loadvar(value.name), place])
         selectors = self._selectors(array, index)
         made = None
         if selectors is not None and isinstance(signature.return_type, types.Array):
@@ -617,13 +622,16 @@ class GeneratedLower(Lower):
 
     def _call(self, resty: Any, expr: ir.Expr) -> llvm.Value | None:
         callee = getattr(self.typeof(expr.func.name), "typing_key", None)
-        if callee not in (range, slice, "array.copy", "array.reshape", *_EXTREMES) or expr.kws or expr.vararg:
+        known = (range, slice, "array.copy", "array.reshape", "list.append", *_EXTREMES)
+        if callee not in known or expr.kws or expr.vararg:
             return None
         kinds = [self.typeof(a.name) for a in expr.args]
         if callee == "array.copy":
             return self._copied(resty, expr)
         if callee == "array.reshape":
             return self._reshaped(resty, expr, kinds)
+        if callee == "list.append":
+            return self._appended(expr, kinds)
         if callee in _EXTREMES:
             return self._extreme(_EXTREMES[callee], resty, expr, kinds)
         if callee is slice and resty == types.slice2_type:
@@ -631,6 +639,13 @@ class GeneratedLower(Lower):
         if callee is range and all(isinstance(k, types.Integer) for k in kinds):
             return self._range(resty, expr, kinds)
         return None
+
+    def _appended(self, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
+        kind = self.typeof(expr.func.name).this
+        if not lists.is_of_arrays(kind) or list(kinds) != [kind.dtype]:
+            return None
+        given = [self.loadvar(expr.func.name), self.loadvar(expr.args[0].name)]
+        return lists.append(self.context, self.builder, kind, given)
 
     def _extreme(self, order: str, resty: types.Type, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
         """The greater or less of two floats, the first of equals, and nan if one of them is: without a branch."""
