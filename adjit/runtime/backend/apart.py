@@ -41,7 +41,8 @@ _OF_MATRICES = (
     "qr", "slogdet", "solve", "svd",
 )  # fmt: skip
 _OF_ARRAYS = (
-    "argsort", "convolve", "correlate", "diag", "digitize", "dot", "eye", "identity", "interp", "median", "nanmedian",
+    "argmax", "argmin", "argsort", "convolve", "correlate", "diag", "digitize", "dot", "eye", "identity", "interp", "max",
+    "median", "min", "nanmedian",
     "percentile", "quantile", "repeat", "roll", "searchsorted", "sort", "trace", "tril", "triu", "unique", "vdot",
 )  # fmt: skip
 _CALLEES = frozenset(
