@@ -303,6 +303,14 @@ class DerivedKernel:
         return is_on_device(value) if self.is_on_device else isinstance(value, np.ndarray)
 
 
+class _OfTypes:
+    """What is asked for, for some types of arguments; `runs`: what is called, once it has been loaded."""
+
+    def __init__(self, key: tuple[types.Type, ...], made: ir.Function) -> None:
+        self.key, self.made = key, made
+        self.runs: Any = None
+
+
 class _Made:
     """What is asked for, for all types of arguments."""
 
@@ -311,14 +319,13 @@ class _Made:
         grid = ("blocks", "blocks_y", "blocks_z")[: asked.launched.axes]
         shadows = [owner._shadow_names[k] for k in asked.shadows]
         self.names = [*owner.parameters, *grid, "shared_bytes", *shadows]
-        self.functions: dict[tuple[types.Type, ...], ir.Function] = {}
-        self.known: dict[tuple[int, ...], tuple[tuple[types.Type, ...], ir.Function]] = {}
+        self.by_types: dict[tuple[types.Type, ...], _OfTypes] = {}
+        self.known: dict[tuple[int, ...], _OfTypes] = {}
         self.is_plain = owner.options.target == "python" or bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
         names = by_name([f"p{k}" for k in range(len(self.names))])
         self.compiled = (
             None if self.is_plain else _Compiled(stub_of(owner.function, names), owner.options, self.specialise)
         )
-        self.plain: dict[tuple[types.Type, ...], FunctionType] = {}
 
     def run(
         self, arguments: Sequence[Any], unread: Sequence[int], grid: Sequence[int], shadows: Sequence[np.ndarray]
@@ -327,42 +334,46 @@ class _Made:
         key = tuple(map(self.owner.type_of, given))
         # types are compared by what is in them, which takes longer than a launch; mostly they are the same ones
         identity = tuple(map(id, key))
-        known = self.known.get(identity)
-        if known is None:
+        found = self.known.get(identity)
+        if found is None:
             with compiler_lock:
-                known = self.known[identity] = (key, self.function(key))
-        key, made = known
-        self._check_separate(made, given, unread)
+                # it holds the key, so that its types stay those with these identities
+                found = self.known[identity] = self.of_types(key)
+        self._check_separate(found.made, given, unread)
         if unread:
-            self._check_unread(made, unread)
-        self.call(key, given)
+            self._check_unread(found.made, unread)
+        self.call(found, given)
 
-    def call(self, key: tuple[types.Type, ...], given: Sequence[Any]) -> None:
+    def call(self, found: _OfTypes, given: Sequence[Any]) -> None:
         """Runs it."""
         if self.compiled is not None:
             self.compiled(*given)
             return
-        if key not in self.plain:
-            with compiler_lock:
-                self.plain[key] = self.specialise(key)
         with np.errstate(all="ignore"):
-            self.plain[key](*given)
+            self.runs(found)(*given)
 
-    def function(self, key: tuple[types.Type, ...]) -> ir.Function:
+    def runs(self, found: _OfTypes) -> Any:
+        if found.runs is None:
+            with compiler_lock:
+                found.runs = found.runs or self.specialise(found.key)
+        return found.runs
+
+    def of_types(self, key: tuple[types.Type, ...]) -> _OfTypes:
         from adjit.transform import kernel_pipeline
 
-        found = self.functions.get(key)
+        found = self.by_types.get(key)
         if found is None:
             count = len(self.owner.parameters)
             given = key[len(key) - len(self.asked.shadows) :]
             with sparing():
-                found = self.functions[key] = kernel_pipeline.build_kernel(self.asked, key[:count], given)
+                made = kernel_pipeline.build_kernel(self.asked, key[:count], given)
+            found = self.by_types[key] = _OfTypes(key, made)
         return found
 
-    def specialise(self, key: tuple[types.Type, ...]) -> FunctionType:
+    def specialise(self, key: tuple[types.Type, ...]) -> Any:
         from adjit.transform import kernel_pipeline
 
-        emitted = kernel_pipeline.emitted_kernel(self.asked, self.function(key))
+        emitted = kernel_pipeline.emitted_kernel(self.asked, self.of_types(key).made)
         title = f"{emitted.name} {', '.join(map(to_text, key))} {'x'.join(map(str, self.asked.launched.block))}"
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
         return load(emitted.text, names, emitted.name, title, is_plain=self.is_plain)
@@ -400,31 +411,25 @@ class _OnDevice(_Made):
     def __init__(self, owner: DerivedKernel, asked: Asked) -> None:
         super().__init__(owner, asked)
         self.compiled = None
-        self.hosts: dict[tuple[types.Type, ...], Any] = {}
-        self.launching: dict[int, Any] = {}
 
-    def call(self, key: tuple[types.Type, ...], given: Sequence[Any]) -> None:
-        # it is the very key that is known
-        host = self.launching.get(id(key))
-        if host is None:
-            with compiler_lock:
-                host = self.hosts.get(key) or self.hosts.setdefault(key, self.loaded(key))
-                self.launching[id(key)] = host
+    def call(self, found: _OfTypes, given: Sequence[Any]) -> None:
         with looking_at_kernels(), np.errstate(all="ignore"):
-            host(*given)
+            self.runs(found)(*given)
 
     def host(self, arguments: Sequence[types.Type], shadows: Sequence[types.Type]) -> Any:
         """The function that launches what was made for arguments and shadows of these types; None if there is none."""
         first, last = tuple(arguments), tuple(shadows)
-        keys = (key for key in self.hosts if key[: len(first)] == first and key[len(key) - len(last) :] == last)
-        return next((self.hosts[key] for key in keys), None)
+        for key, found in self.by_types.items():
+            if found.runs is not None and key[: len(first)] == first and key[len(key) - len(last) :] == last:
+                return found.runs
+        return None
 
-    def loaded(self, key: tuple[types.Type, ...]) -> Any:
+    def specialise(self, key: tuple[types.Type, ...]) -> Any:
         from adjit.runtime.cuda import launch
         from adjit.transform import kernel_pipeline
 
         fastmath = self.owner.options.fastmath is True
-        emitted = kernel_pipeline.emitted_kernel(self.asked, self.function(key), fastmath)
+        emitted = kernel_pipeline.emitted_kernel(self.asked, self.of_types(key).made, fastmath)
         block = "x".join(map(str, self.asked.launched.block))
         title = f"{emitted.name} {', '.join(map(to_text, key))} {block} for cuda"
         return launch.load(emitted.text, emitted.globals, emitted.name, title, emitted.apart)

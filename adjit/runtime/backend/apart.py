@@ -41,9 +41,9 @@ _OF_MATRICES = (
     "qr", "slogdet", "solve", "svd",
 )  # fmt: skip
 _OF_ARRAYS = (
-    "argmax", "argmin", "argsort", "convolve", "correlate", "diag", "digitize", "dot", "eye", "identity", "interp", "max",
-    "median", "min", "nanmedian",
-    "percentile", "quantile", "repeat", "roll", "searchsorted", "sort", "trace", "tril", "triu", "unique", "vdot",
+    "argmax", "argmin", "argsort", "convolve", "correlate", "diag", "digitize", "dot", "eye", "identity", "interp",
+    "max", "median", "min", "nanmedian", "percentile", "quantile", "repeat", "roll", "searchsorted", "sort", "trace",
+    "tril", "triu", "unique", "vdot",
 )  # fmt: skip
 _CALLEES = frozenset(
     (*(getattr(np.linalg, n) for n in _OF_MATRICES), *(getattr(np, n) for n in _OF_ARRAYS), operator.matmul)
