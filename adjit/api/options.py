@@ -150,7 +150,7 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
     made.setdefault("strategy", usual)
     if not made.get("fastmath", True):
         # the value keeps the bits of the primal, whose products BLAS makes
-        exact = made["strategy"].without | {"passes"}
+        exact = made["strategy"].without | {"dots", "passes"}
         made["strategy"] = dataclasses.replace(made["strategy"], without=frozenset(exact))
     if made.get("deterministic"):
         made["strategy"] = dataclasses.replace(made["strategy"], deterministic=True)

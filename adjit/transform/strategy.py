@@ -16,7 +16,7 @@ from typing import Literal
 
 MECHANISMS = frozenset(
     {
-        "carry", "clears", "dissolve", "expand", "extrema", "factors", "fills", "fuse", "gather", "hoist",
+        "carry", "clears", "dissolve", "dots", "expand", "extrema", "factors", "fills", "fuse", "gather", "hoist",
         "interchange", "jam", "lanes", "late", "maps", "multiples", "origins", "outer", "passes", "places",
         "promote", "reassociate", "rows", "substitute", "tiles", "upwards", "weigh", "workspace",
     }

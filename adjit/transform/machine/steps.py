@@ -1,6 +1,6 @@
 """A derivative as it is compiled: with threads, lanes and vectors, or without.
 
-    views ──► threads ──► extrema ──► short sums ──► rows ──► lanes ──► reassociate ──► vectors ──► hoisting
+    views ──► threads ──► products of rows ──► extrema ──► short sums ──► rows ──► lanes ──► reassociate ──► vectors ──► hoisting
 
 In: a derivative, the places of the user's values among its results. Out: the same, for the machine.
 """
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from adjit.transform import ir
 from adjit.transform.machine.hoisted_arrays import hoist_scratch
 from adjit.transform.machine.lanes import lay_lanes, write_extrema
+from adjit.transform.machine.row_products import write_row_products
 from adjit.transform.machine.rows_at_once import take_rows
 from adjit.transform.machine.threads import threaded
 from adjit.transform.machine.vectors import reassociate, vectorise
@@ -45,6 +46,9 @@ def tune(
     made = function if is_half else threaded(function, values, is_parallel, strategy)
     if not strategy.tuned:
         return made
+    if strategy.uses("dots"):
+        summed = write_row_products(made)
+        made = made if summed is made else checked(simplify(see_through_views(summed)), "products of rows")
     if strategy.uses("extrema"):
         made = checked(write_extrema(made), "extrema")
     short = write_out(made)

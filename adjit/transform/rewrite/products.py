@@ -26,16 +26,21 @@ def products_as_loops(function: ir.Function) -> ir.Function:
     made = function.body.made
 
     def as_loops(op: ir.Op) -> ir.Op | Sequence[ir.Op]:
-        if not isinstance(op, ir.Call) or not is_product(op):
-            return op
-        builder, (left, right) = ir.Builder(op.origin), op.args
-        shared = _extent(builder, left, ndim(left) - 1, made)
-        if left is not right or ndim(left) > 1:
-            shared = _checked(builder, shared, _extent(builder, right, 0, made))
-        _sums(builder, op, shared, operator.add, made)
-        return builder.ops
+        return product_as_loops(op, made, operator.add) if isinstance(op, ir.Call) and is_product(op) else op
 
     return ir.with_body(function, ir.rewritten(function.body, as_loops))
+
+
+def product_as_loops(
+    op: ir.Call, made: Mapping[ir.Operand, ir.Op], add: Callable[..., float] = reassociable_add
+) -> list[ir.Op]:
+    """A loop, or a nest of them, for a product; `made`: what makes the function's arrays."""
+    builder, (left, right) = ir.Builder(op.origin), op.args
+    shared = _extent(builder, left, ndim(left) - 1, made)
+    if left is not right or ndim(left) > 1:
+        shared = _checked(builder, shared, _extent(builder, right, 0, made))
+    _sums(builder, op, shared, add, made)
+    return builder.ops
 
 
 def _checked(builder: ir.Builder, left: ir.Operand, right: ir.Operand) -> ir.Var:
