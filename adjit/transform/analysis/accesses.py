@@ -186,6 +186,10 @@ class Accesses:
         """What it reads or writes."""
         return [self.write(op)] if isinstance(op, ir.Store) else self.read(op)
 
+    def all_of(self, place: ir.Op, array: ir.Operand) -> Access:
+        """That of an operation, or of its adjoint, which may be to every element of an array or view."""
+        return self._access(place, array, None)
+
     def write(self, op: ir.Store) -> Access:
         if op not in self._writes:
             self._writes[op] = self._access(op, op.array, op.index)

@@ -36,7 +36,7 @@ class IndexModel:
         self._function = function
         self._expanded = expanded or {}
         self._aliases = function.analysis(Aliases)
-        self._answers: dict[tuple[ir.Op, ir.Op], bool] = {}
+        self._answers: dict[tuple[ir.Op | ir.Operand, ...], bool] = {}
 
     @functools.cached_property
     def _accesses(self) -> Accesses:
@@ -62,6 +62,15 @@ class IndexModel:
             self._answers[key] = isinstance(write, ir.Store) and any(
                 self._overwrites(access, self._accesses.write(write)) for access in self._accesses.read(read)
             )
+        return self._answers[key]
+
+    def may_overwrite_in(self, place: ir.Op, array: ir.Operand, write: ir.Store) -> bool:
+        """Whether `write` may overwrite an element of an array, or of a view, after `place`, before another one does."""
+        key = (place, array, write)
+        if key not in self._answers:
+            if not set(self.iterations.scope(array)) <= set(self.iterations.places[place].loops):
+                return True
+            self._answers[key] = self._overwrites(self._accesses.all_of(place, array), self._accesses.write(write))
         return self._answers[key]
 
     def may_reach(self, store: ir.Store, op: ir.Op) -> bool:

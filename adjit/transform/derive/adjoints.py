@@ -20,6 +20,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
+from adjit.transform.analysis.extents import Axis
 from adjit.transform.derive.activity import Activity
 from adjit.transform.derive.branch_only import selective
 from adjit.transform.derive.mirror import Group, Mirror
@@ -109,24 +110,30 @@ class Adjoints:
             like, shape = (None, (length,)) if is_tape else self.model(array)
             zero, role = typed_const(0, array_type_of(out).dtype), ir.Role("shadow", array)
             writer = Writer(name="n")
-            extents = [writer.integer(n) if isinstance(n, Affine) else n for n in shape or ()]
+            extents = [self.extent(writer, n) for n in shape or ()]
             self.opening[region].ops.extend(writer.ops)
             made = ir.Alloc(shape=tuple(extents), like=like if shape is None else None, fill=zero, out=out, role=role)
         self.opening[region].ops.append(made)
         return out
 
-    def model(self, array: ir.Var) -> tuple[ir.Var, Sequence[ir.Operand | Affine] | None]:
+    def model(self, array: ir.Var) -> tuple[ir.Var, Sequence[ir.Operand | Axis | Affine] | None]:
         """What the shadow of an array is made like: another array that is there for longer, or itself; or its shape."""
         region, op = self.made[array]
         like = array if region is self.function.body else self.likeness.of(array)
         # another layout would make another array
         like = like if writable(like.type) == writable(array.type) else array
-        shape: Sequence[ir.Operand | Affine] | None = self.likeness.extents(array)
+        shape: Sequence[ir.Operand | Axis | Affine] | None = self.likeness.extents(array)
         if isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
             shape = op.shape
         if shape is None and like is array and region is not self.function.body:
-            shape = self.likeness.fixed(array)
+            shape = self.likeness.fixed(array) or self.likeness.of_call(array)
         return like, shape if like is array else None
+
+    @staticmethod
+    def extent(writer: Writer, given: ir.Operand | Axis | Affine) -> ir.Operand:
+        if isinstance(given, Affine):
+            return writer.integer(given)
+        return writer.extent(*given) if isinstance(given, tuple) else given
 
     def renew(self, array: ir.Operand) -> ir.Var:
         """The shadow, handed on by the reverse of the trip after, of an array that each trip makes anew."""

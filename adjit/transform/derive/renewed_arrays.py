@@ -23,6 +23,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.alias import FRESH, Aliases
+from adjit.transform.analysis.extents import Axis, extent_source
 from adjit.transform.analysis.trip_counts import has_one_trip, literal_trips
 from adjit.transform.ir.types import array_type_of
 
@@ -110,6 +111,23 @@ class Likeness:
         found = [shown for v in values if v is not None and (shown := iterations.in_variables(v)) is not None]
         names = {s[0] if isinstance(s, tuple) else s for value in found for s in value.terms}
         return tuple(found) if len(found) == len(values) and all(map(self._is_at_top, names)) else None
+
+    def of_call(self, array: ir.Var) -> tuple[ir.Operand | Axis, ...] | None:
+        """The extents of what a call makes, where they are those of arrays that it is given, or of what these are of."""
+        if not isinstance(self._made.get(array), ir.Call) or array_type_of(array).layout != "C":
+            return None
+        found = [self._extent_of_call(array, axis) for axis in range(array_type_of(array).ndim)]
+        shape = [extent for extent in found if extent is not None]
+        return tuple(shape) if len(shape) == len(found) else None
+
+    def _extent_of_call(self, array: ir.Operand, axis: int) -> ir.Operand | Axis | None:
+        """None if it is that of an array which would have to be kept for it."""
+        while isinstance(made := self._made.get(array), (ir.Transpose, *FRESH)):
+            source = extent_source(made, axis, self._made)
+            if not isinstance(source, tuple):
+                return source
+            array, axis = source
+        return (array, axis) if self._is_at_top(ir.base_of(array, self._made)) else None
 
     def _is_at_top(self, name: object) -> bool:
         body = self._function.body

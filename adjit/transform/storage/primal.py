@@ -172,6 +172,13 @@ class Primal:
             return [store for store in stores if self._index_model.may_overwrite(reader, store)]
         return stores
 
+    def overwriters_of(self, place: ir.Op | None, array: ir.Operand) -> list[ir.Store]:
+        """The stores that may overwrite an element of an array, or of a view, after an operation that sees it."""
+        stores = self.stores_after(place, self.aliases.find(array))
+        if place is None or array not in self.made:
+            return stores
+        return [store for store in stores if self._index_model.may_overwrite_in(place, array, store)]
+
     def stores_after(self, reader: ir.Op | None, memory: ir.Operand) -> list[ir.Store]:
         """The stores into an alias class that may come after an operation that reads it."""
         return [store for store in self.stores.get(memory, ()) if self.may_follow(reader, store)]

@@ -87,6 +87,7 @@ class _Storage:
             # in the order in which they are met: from these comes the order in which arrays are given axes, and stand
             self.loads: dict[ir.Op, None] = {}
             self.whole_reads: dict[tuple[ir.Op | None, ir.Operand], None] = {}
+            self.views: dict[ir.Operand, ir.Operand] = {}
             self.olds: dict[ir.Store, ir.Var] = {}
             self.taped: list[ir.Op] = []
             self.rerun: list[ir.For] = []
@@ -154,7 +155,7 @@ class _Storage:
         """The stores that may overwrite what the reverse sweep reads."""
         found = [store for load in self.loads for store in self.primal.overwriters(load)]
         for reader, array in self.whole_reads:
-            found += self.primal.stores_after(reader, array)
+            found += self.primal.overwriters_of(reader, array)
         for loop in self.rerun:
             inside = dict.fromkeys(ir.walk(loop.body))
             found += [store for op in inside for store in self.primal.overwriters(op) if store not in inside]
@@ -200,8 +201,10 @@ class _Storage:
         """Memory of the primal that an adjoint operation reads, maybe through a view that it made itself."""
         for inner in ir.with_inner(op):
             self.aliases.note(inner)
+            if isinstance(inner, ir.VIEWS):
+                self.views[inner.out] = self.views.get(inner.base, inner.base)
             for array in inner.memory_read:
-                self.whole_reads[group, self.aliases.find(array)] = None
+                self.whole_reads[group, self.views.get(array, array)] = None
 
     def restore(self, store: ir.Store, scope: Scope) -> None:
         """Puts back what a store overwrote."""
