@@ -16,8 +16,8 @@ from typing import Literal
 
 MECHANISMS = frozenset(
     {
-        "carry", "clears", "dissolve", "dots", "expand", "extrema", "factors", "fills", "fuse", "gather", "hoist",
-        "interchange", "jam", "lanes", "late", "maps", "multiples", "origins", "outer", "passes", "places",
+        "carry", "clears", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills", "fuse", "gather",
+        "hoist", "interchange", "jam", "lanes", "late", "maps", "multiples", "origins", "outer", "passes", "places",
         "promote", "reassociate", "rows", "substitute", "tiles", "upwards", "weigh", "workspace",
     }
 )  # fmt: skip
@@ -60,7 +60,7 @@ READABLE = Strategy(tuned=False)
 GUARDED = Strategy(without=MECHANISMS, tuned=False)
 # gathers of contributions that are kept have one nest, which is one launch, and no pieces around it; threads of a
 # launch that each take a row would all add to one vector
-ON_GPU = Strategy(machine="cuda", versions=True, without=frozenset({"multiples", "late", "passes"}))
+ON_GPU = Strategy(machine="cuda", versions=True, without=frozenset({"multiples", "late", "passes", "delay"}))
 # what one thread keeps is in its registers and its local memory
 IN_THREAD = Strategy(machine="thread", tuned=False)
 

@@ -65,7 +65,7 @@ class IndexModel:
         return self._answers[key]
 
     def may_overwrite_in(self, place: ir.Op, array: ir.Operand, write: ir.Store) -> bool:
-        """Whether `write` may overwrite an element of an array, or of a view, after `place`, before another one does."""
+        """Whether `write` may be the first to overwrite an element of an array, or of a view, after `place`."""
         key = (place, array, write)
         if key not in self._answers:
             if not set(self.iterations.scope(array)) <= set(self.iterations.places[place].loops):
@@ -209,6 +209,28 @@ class IndexModel:
             conditions.append(text.counters(left, "r", relation, right, "w"))
         dimensions, known = self._known(r=one, w=other)
         return self._is_possible(dimensions, conditions + known)
+
+    def may_meet_below(self, store: ir.Store, op: ir.Op, loop: ir.For, bound: Affine) -> bool:
+        """Whether `op` may touch, later in the same trip of `loop` or in a later one, an element that `store` writes.
+
+        Of elements whose first index is below the bound that there is in the trip of `op`.
+        """
+        write = self._accesses.write(store)
+        later = self._text.before(store, "r", op, "w")
+        if later is None:
+            return False
+        around = self._text.equal(self.iterations.places[loop].loops, "r", "w")
+        below = self._text.related(write.index[0], "r", "<", bound, "w")
+        for access in self._accesses.touched(op):
+            if access.root is not write.root:
+                if (access.is_root and write.is_root) or not self._aliases.may_share(access.root, write.root):
+                    continue
+                return True
+            dimensions, known = self._known(r=write, w=access)
+            same = self._text.same_element(write, "r", access, "w")
+            if self._is_possible(dimensions, [later, around, below, *same, *known]):
+                return True
+        return False
 
     def may_meet_in_other_trip(self, loop: ir.For, op: ir.Op, store: ir.Store, beyond: int = 0) -> bool:
         """Whether `op` may touch an element in one trip of `loop` that `store` writes in another one.

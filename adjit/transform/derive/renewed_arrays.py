@@ -113,7 +113,7 @@ class Likeness:
         return tuple(found) if len(found) == len(values) and all(map(self._is_at_top, names)) else None
 
     def of_call(self, array: ir.Var) -> tuple[ir.Operand | Axis, ...] | None:
-        """The extents of what a call makes, where they are those of arrays that it is given, or of what these are of."""
+        """The extents of what a call makes, where they are those of arrays that it is given, or follow from theirs."""
         if not isinstance(self._made.get(array), ir.Call) or array_type_of(array).layout != "C":
             return None
         found = [self._extent_of_call(array, axis) for axis in range(array_type_of(array).ndim)]

@@ -1,6 +1,7 @@
 """A derivative as it is compiled: with threads, lanes and vectors, or without.
 
-    views ──► threads ──► products of rows ──► extrema ──► short sums ──► rows ──► lanes ──► reassociate ──► vectors ──► hoisting
+    views ──► threads ──► products of rows ──► extrema ──► short sums ──► rows ──► lanes ──► reassociate ──► vectors
+          ──► hoisting
 
 In: a derivative, the places of the user's values among its results. Out: the same, for the machine.
 """

@@ -2,7 +2,7 @@
 
     sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► carried clears ──► gather
            ──► ascending ──► carried clears ──► late stores ──► fills ──► common factors ──► outer products
-           ──► substitution ──► rows
+           ──► substitution ──► rows ──► delayed updates
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -32,6 +32,7 @@ from adjit.transform.sweeps.clears import (
     promote_sums,
 )
 from adjit.transform.sweeps.common_factors import with_common_factors
+from adjit.transform.sweeps.delayed_updates import delay_updates
 from adjit.transform.sweeps.gather import gather, move_stores
 from adjit.transform.sweeps.outer_products import through_vectors
 from adjit.transform.sweeps.row_passes import pass_once
@@ -132,6 +133,9 @@ def _gathered(function: ir.Function, strategy: Strategy, is_joint: bool) -> ir.F
     function = checked(substitute_elements(function), "substituted") if strategy.uses("substitute") else function
     if strategy.uses("passes"):
         function = checked(pass_once(function, strategy.uses("substitute"), is_joint), "rows")
+    if strategy.uses("delay"):
+        later = delay_updates(function)
+        function = function if later is function else checked(simplify(later), "delayed")
     return function
 
 
