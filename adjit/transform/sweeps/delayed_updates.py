@@ -30,22 +30,27 @@ from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.extents import sliced
-from adjit.transform.analysis.trip_counts import count_trips
+from adjit.transform.analysis.trip_counts import count_trips, literal_trips
 from adjit.transform.analysis.uses import Uses
 from adjit.transform.ir.types import array_type, array_type_of, transposed_type
 from adjit.transform.rewrite.affine_ops import Writer
 
-TRIPS = 32  # of a block
-LEAST = 2_048  # elements that are worth while: a matrix of them is larger than half of a first cache
+TRIPS, FEW = 32, 8  # of a block, and fewer than are worth while
+LEAST = 2_048  # elements that are: a matrix of them takes half of a first cache
 
 
 def delay_updates(function: ir.Function) -> ir.Function:
     """The function with such loops in blocks; the same object if there are none."""
-    loops = [op for op in function.body.inside if isinstance(op, ir.For) and _is_plain(op)]
+    loops = [op for op in function.body.inside if isinstance(op, ir.For) and _is_plain(op) and _is_long(op)]
     search = _Search(function) if loops else None
     found = {loop: updates for loop in loops if search is not None and (updates := search.updates(loop))}
     made: dict[ir.Op, list[ir.Op]] = {loop: _in_blocks(loop, updates) for loop, updates in found.items()}
     return ir.with_body(function, ir.replaced(function.body, made)) if made else function
+
+
+def _is_long(loop: ir.For) -> bool:
+    trips = literal_trips(loop)
+    return trips is None or len(trips) >= FEW
 
 
 def _is_plain(loop: ir.For) -> bool:
@@ -258,7 +263,11 @@ def _panels(builder: Writer, loop: ir.For, update: _Update, last: ir.Operand, co
     border = _integer(builder, max, border, ir.integer(0), "border")
     width = builder.integer(update.columns)
     elements = _integer(builder, operator.mul, border, width, "elements")
-    is_many = builder.call(operator.ge, elements, ir.integer(LEAST), type=types.boolean, name="is_many")
+    is_large, is_long = (
+        builder.call(operator.ge, number, ir.integer(least), type=types.boolean, name=name)
+        for number, least, name in ((elements, LEAST, "is_large"), (count, FEW, "is_long"))
+    )
+    is_many = builder.call(operator.and_, is_large, is_long, type=types.boolean, name="is_many")
     border, width = (
         builder.call(ir.select, is_many, extent, ir.integer(0), type=types.intp, name=name)
         for extent, name in ((border, "border"), (width, "width"))
