@@ -37,7 +37,7 @@ def product_as_loops(
     """A loop, or a nest of them, for a product; `made`: what makes the function's arrays."""
     builder, (left, right) = ir.Builder(op.origin), op.args
     shared = _extent(builder, left, ndim(left) - 1, made)
-    if left is not right or ndim(left) > 1:
+    if _source(left, ndim(left) - 1, made) != _source(right, 0, made):
         shared = _checked(builder, shared, _extent(builder, right, 0, made))
     _sums(builder, op, shared, add, made)
     return builder.ops
