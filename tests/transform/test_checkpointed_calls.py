@@ -172,7 +172,8 @@ def test_compiled(function, arguments):
 def test_only_the_arguments_are_kept():
     kept = adjit.grad(network, wrt=(0, 1)).source(W, X, 3, tuned=True)
     assert re.findall(r"(\w+_tape\w*) = ", kept) == ["x_tape"]
-    assert len(re.findall(r"(\w+_tape\w*) = ", adjit.grad(without, wrt=(0, 1)).source(W, X, 3, tuned=True))) > 3
+    every_trip = adjit.grad(without, wrt=(0, 1)).source(W, X, 3, tuned=True)
+    assert set(re.findall(r"(\w+_tape\w*) = ", every_trip)) == {"tanh_tape", "x_tape"}
     # each product of the call is made twice: on the way forward, and on the way back
     assert len(re.findall(r"= W @|= weights @", kept)) == 4
 

@@ -210,17 +210,17 @@ class IndexModel:
         dimensions, known = self._known(r=one, w=other)
         return self._is_possible(dimensions, conditions + known)
 
-    def may_meet_below(self, store: ir.Store, op: ir.Op, loop: ir.For, bound: Affine) -> bool:
+    def may_meet_beside(self, store: ir.Store, op: ir.Op, loop: ir.For, relation: str, bound: Affine) -> bool:
         """Whether `op` may touch, later in the same trip of `loop` or in a later one, an element that `store` writes.
 
-        Of elements whose first index is below the bound that there is in the trip of `op`.
+        Of elements whose first index is so related, by < or >=, to what the bound is in the trip of `op`.
         """
         write = self._accesses.write(store)
         later = self._text.before(store, "r", op, "w")
         if later is None:
             return False
         around = self._text.equal(self.iterations.places[loop].loops, "r", "w")
-        below = self._text.related(write.index[0], "r", "<", bound, "w")
+        beside = self._text.related(write.index[0], "r", relation, bound, "w")
         for access in self._accesses.touched(op):
             if access.root is not write.root:
                 if (access.is_root and write.is_root) or not self._aliases.may_share(access.root, write.root):
@@ -228,7 +228,7 @@ class IndexModel:
                 return True
             dimensions, known = self._known(r=write, w=access)
             same = self._text.same_element(write, "r", access, "w")
-            if self._is_possible(dimensions, [later, around, below, *same, *known]):
+            if self._is_possible(dimensions, [later, around, beside, *same, *known]):
                 return True
         return False
 

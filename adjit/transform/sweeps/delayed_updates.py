@@ -31,7 +31,6 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.extents import sliced
 from adjit.transform.analysis.trip_counts import count_trips, literal_trips
-from adjit.transform.analysis.uses import Uses
 from adjit.transform.ir.types import array_type, array_type_of, transposed_type
 from adjit.transform.rewrite.affine_ops import Writer
 
@@ -66,22 +65,31 @@ class _Term(NamedTuple):
     row: ir.Operand
 
 
+class _Rows(NamedTuple):
+    """The rows that a nest goes through: those in front of a bound, or, `start` being that, from there to the end.
+
+    limit: the array and the axis along which they are, so that its extent may be less than the bound.
+    """
+
+    bound: Affine
+    limit: tuple[ir.Operand, int] | None
+    start: ir.Operand | None = None
+
+
 class _Update(NamedTuple):
-    """What a nest adds to the first rows of a matrix: `bound` of them in a trip, and no more than `limit` has."""
+    """What a nest adds to these rows of a matrix, in all columns."""
 
     nest: ir.For
     inner: ir.For
     target: ir.Var
     terms: Sequence[_Term]
-    bound: Affine
+    rows: _Rows
     columns: Affine
-    limit: tuple[ir.Operand, int] | None
 
 
 class _Search:
     def __init__(self, function: ir.Function):
         self.aliases = function.analysis(Aliases)
-        self.uses = function.analysis(Uses)
         self.model = function.analysis(IndexModel)
         self.made = function.body.made
 
@@ -99,14 +107,18 @@ class _Search:
         if terms is None or element is None or rows is None:
             return None
         root, index = element
-        bound, limit = rows
-        if not isinstance(root, ir.Var) or index != (Affine({nest: 1}), Affine({inner: 1})):
+        first = index[0].plus(Affine({nest: 1}), -1)
+        is_head = rows.start is None
+        if not isinstance(root, ir.Var) or first != (Affine() if is_head else rows.bound):
             return None
+        if index[1:] != (Affine({inner: 1}),) or array_type_of(root).dtype != store.value.type:
+            return None
+        change = rows.bound.terms.get(loop, 0)
         columns = self.in_variables(self.model.iterations.value(inner.stop), loop)
-        falling = self.in_variables(bound, loop, but=loop) if bound.terms.get(loop, 0) <= 0 else None
-        if columns is None or falling is None or not self.may_wait(loop, store, bound):
+        bound = self.in_variables(rows.bound, loop, but=loop) if (change <= 0 if is_head else change >= 0) else None
+        if columns is None or bound is None or not self.may_wait(loop, store, rows):
             return None
-        return _Update(nest, inner, root, terms, falling, columns, limit)
+        return _Update(nest, inner, root, terms, rows._replace(bound=bound), columns)
 
     def is_shadow(self, array: ir.Operand, loop: ir.For) -> bool:
         """Whether it is an adjoint that was there before the loop."""
@@ -114,23 +126,25 @@ class _Search:
         is_shadow = isinstance(alloc, ir.Alloc) and alloc.role is not None and alloc.role.kind == "shadow"
         return is_shadow and alloc not in loop.body.inside
 
-    def rows(self, loop: ir.For, nest: ir.For) -> tuple[Affine, tuple[ir.Operand, int] | None] | None:
-        """How many rows a nest goes through at most, and which array's extent may be less."""
-        value, limit = self.model.iterations.value(nest.stop), None
-        if value is None:
-            extent = self.made.get(nest.stop)
-            view = self.made.get(extent.array) if isinstance(extent, ir.Extent) else None
-            if not isinstance(extent, ir.Extent) or not isinstance(view, ir.Slice):
-                return None
-            selector, axis = sliced(view, extent.axis)
-            if not isinstance(selector, ir.Span) or selector.stop is None:
-                return None
-            if selector.start not in (None, ir.integer(0)) or selector.step not in (None, ir.integer(1)):
-                return None
-            value, limit = self.model.iterations.value(selector.stop), (view.base, axis)
-            if value is None or view.base in loop.body.defines or not self.model.is_natural(view, value):
-                return None
-        return value, limit
+    def rows(self, loop: ir.For, nest: ir.For) -> _Rows | None:
+        """The rows that a nest goes through, if each trip has a bound for them; None if that is not known."""
+        bound = self.model.iterations.value(nest.stop)
+        if bound is not None:
+            return _Rows(bound, None)
+        extent = self.made.get(nest.stop)
+        view = self.made.get(extent.array) if isinstance(extent, ir.Extent) else None
+        if not isinstance(extent, ir.Extent) or not isinstance(view, ir.Slice) or view.base in loop.body.defines:
+            return None
+        selector, axis = sliced(view, extent.axis)
+        if not isinstance(selector, ir.Span) or selector.step not in (None, ir.integer(1)):
+            return None
+        start, stop = selector.start, selector.stop
+        is_head = start in (None, ir.integer(0))
+        end = stop if is_head else start
+        bound = None if end is None or not (is_head or stop is None) else self.model.iterations.value(end)
+        if bound is None or not self.model.is_natural(view, bound):
+            return None
+        return _Rows(bound, (view.base, axis), None if is_head else start)
 
     def in_variables(self, value: Affine | None, loop: ir.For, but: ir.For | None = None) -> Affine | None:
         """An integer that is the same in all trips of a loop, `but` for its counter; None if it is none."""
@@ -139,8 +153,8 @@ class _Search:
         is_fixed = value is not None and all(symbol in around for symbol in loops)
         return self.model.iterations.in_variables(value) if value is not None and is_fixed else None
 
-    def may_wait(self, loop: ir.For, store: ir.Store, bound: Affine) -> bool:
-        """Whether what a trip adds to the first rows is of no use to later ones that have more rows in front."""
+    def may_wait(self, loop: ir.For, store: ir.Store, rows: _Rows) -> bool:
+        """Whether no later trip looks at those of the rows that are on the same side of its own bound."""
         memory = self.aliases.find(store.array)
         for op in loop.body.inside:
             if isinstance(op, ir.Store) and op.add:
@@ -148,7 +162,9 @@ class _Search:
             if op.memory_written is not None and not isinstance(op, ir.Store):
                 if self.aliases.find(op.memory_written) == memory:
                     return False
-            elif self.aliases.touches(op, memory) and self.model.may_meet_below(store, op, loop, bound):
+            elif self.aliases.touches(op, memory) and self.model.may_meet_beside(
+                store, op, loop, "<" if rows.start is None else ">=", rows.bound
+            ):
                 return False
         return True
 
@@ -211,9 +227,10 @@ class _Terms:
 
 
 class _Panels(NamedTuple):
-    """What a block of trips puts off: as many rows as the matrix has in front of the last trip's, or none."""
+    """What a block of trips puts off: for so many rows of the matrix, from the first of them on; it may be none."""
 
-    border: ir.Operand
+    first: ir.Operand
+    height: ir.Operand
     width: ir.Operand
     columns: ir.Var
     rows: ir.Var
@@ -226,16 +243,16 @@ def _in_blocks(loop: ir.For, updates: Sequence[_Update]) -> list[ir.Op]:
     blocks = _integer(builder, operator.add, trips, ir.integer(TRIPS - 1), "blocks")
     blocks = _integer(builder, operator.floordiv, blocks, ir.integer(TRIPS), "blocks")
     is_up = loop.step == ir.integer(1)
-    along, name = operator.add if is_up else operator.sub, loop.body.args[0].name
+    along, name = operator.add if is_up else operator.sub, loop.body.args[0].name.lstrip("_")
     block, args = ir.Var("block", types.intp), [dataclasses.replace(slot.arg) for slot in loop.slots]
     outs = [dataclasses.replace(slot.out) for slot in loop.slots]
     with builder.region() as ops:
         done = _integer(builder, operator.mul, block, ir.integer(TRIPS), "done")
         count = _integer(builder, operator.sub, trips, done, "count")
         count = _integer(builder, min, count, ir.integer(TRIPS), "count")
-        first = _integer(builder, along, loop.start, done, f"{name}_first")
-        stop = _integer(builder, along, first, count, f"{name}_stop")
-        last = _integer(builder, operator.sub, stop, loop.step, f"{name}_last")
+        first = _integer(builder, along, loop.start, done, f"{name}_first".lstrip("_"))
+        stop = _integer(builder, along, first, count, f"{name}_stop".lstrip("_"))
+        last = _integer(builder, operator.sub, stop, loop.step, f"{name}_last".lstrip("_"))
         panels: dict[ir.Op, _Panels] = {u.nest: _panels(builder, loop, u, last, count) for u in updates}
         with builder.region() as inside:
             for op in loop.body.ops:
@@ -256,44 +273,53 @@ def _in_blocks(loop: ir.For, updates: Sequence[_Update]) -> list[ir.Op]:
 
 
 def _panels(builder: Writer, loop: ir.For, update: _Update, last: ir.Operand, count: ir.Operand) -> _Panels:
-    bound = update.bound.substituted({loop.body.args[0]: Affine({last: 1})})
-    border = builder.integer(bound)
-    if update.limit is not None:
-        border = _integer(builder, min, border, builder.extent(*update.limit), "border")
+    rows = update.rows
+    bound = builder.integer(rows.bound.substituted({loop.body.args[0]: Affine({last: 1})}))
+    end = None if rows.limit is None else builder.extent(*rows.limit)
+    border = bound if end is None else _integer(builder, min, bound, end, "border")
     border = _integer(builder, max, border, ir.integer(0), "border")
+    is_head = end is None or rows.start is None
+    height = border if is_head or end is None else _integer(builder, operator.sub, end, border, "height")
     width = builder.integer(update.columns)
-    elements = _integer(builder, operator.mul, border, width, "elements")
+    elements = _integer(builder, operator.mul, height, width, "elements")
     is_large, is_long = (
         builder.call(operator.ge, number, ir.integer(least), type=types.boolean, name=name)
         for number, least, name in ((elements, LEAST, "is_large"), (count, FEW, "is_long"))
     )
     is_many = builder.call(operator.and_, is_large, is_long, type=types.boolean, name="is_many")
-    border, width = (
+    height, width = (
         builder.call(ir.select, is_many, extent, ir.integer(0), type=types.intp, name=name)
-        for extent, name in ((border, "border"), (width, "width"))
+        for extent, name in ((height, "height"), (width, "width"))
     )
+    first = ir.integer(0) if is_head or end is None else _integer(builder, operator.sub, end, height, "border")
     depth = _integer(builder, operator.mul, count, ir.integer(len(update.terms)), "depth")
     made = []
-    for extent, name in ((border, "columns"), (width, "rows")):
+    for extent, name in ((height, "columns"), (width, "rows")):
         made.append(ir.Var(f"{update.target.name}_{name}", array_type(array_type_of(update.target).dtype, 2)))
         builder.emit(ir.Alloc(shape=(depth, extent), out=made[-1]))
-    return _Panels(border, width, *made)
+    return _Panels(first, height, width, *made)
 
 
 def _put_off(builder: Writer, update: _Update, panels: _Panels, place: ir.Operand) -> None:
-    """What a trip adds to the rows in front is kept, in the rows of the panels for it; the others are added to."""
+    """What a trip adds to rows that wait is kept, in the rows of the panels for it; the others are added to."""
+    nest, begin = update.nest, update.rows.start
+    # of the nest's trips, the first one that waits, where the last ones do
+    behind = None if begin is None else _integer(builder, operator.sub, panels.first, begin, "behind")
     start = _integer(builder, operator.mul, place, ir.integer(len(update.terms)), "start")
     for k, term in enumerate(update.terms):
         row = _integer(builder, operator.add, start, ir.integer(k), "row")
-        with builder.loop(panels.border, "i", order_free=True) as i:
-            value = _copied(builder, update, term.column, {update.nest.body.args[0]: i})
+        with builder.loop(panels.height, "i", order_free=True) as i:
+            own = i if behind is None else _integer(builder, operator.add, i, behind, "i")
+            value = _copied(builder, update, term.column, {nest.body.args[0]: own})
             if term.is_less:
                 value = builder.call(operator.neg, value, type=value.type, name="negated")
             builder.store(panels.columns, (row, i), value)
         with builder.loop(panels.width, "j", order_free=True) as j:
             value = _copied(builder, update, term.row, {update.inner.body.args[0]: j})
             builder.store(panels.rows, (row, j), value)
-    builder.emit(dataclasses.replace(update.nest, start=panels.border))
+    builder.emit(
+        dataclasses.replace(nest, start=panels.height) if behind is None else dataclasses.replace(nest, stop=behind)
+    )
 
 
 def _copied(builder: Writer, update: _Update, value: ir.Operand, counter: dict[ir.Var, ir.Operand]) -> ir.Operand:
@@ -312,15 +338,20 @@ def _copied(builder: Writer, update: _Update, value: ir.Operand, counter: dict[i
 
 def _add(builder: Writer, update: _Update, panels: _Panels) -> None:
     """Adds what a block of trips put off."""
-    is_some = builder.call(operator.gt, panels.border, ir.integer(0), type=types.boolean, name="is_some")
+    is_some = builder.call(operator.gt, panels.height, ir.integer(0), type=types.boolean, name="is_some")
     with builder.when(is_some):
         axes = (1, 0)
         turned = ir.Var(f"{panels.columns.name}_T", transposed_type(array_type_of(panels.columns), axes))
         builder.emit(ir.Transpose(base=panels.columns, axes=axes, out=turned))
         total = ir.Var("product", array_type(array_type_of(update.target).dtype, 2))
         builder.emit(ir.Call(callee=np.dot, args=(turned, panels.rows), outs=(total,)))
-        shape = (panels.border, panels.width)
-        builder.nest(shape, lambda index: builder.store(update.target, index, builder.load(total, index), add=True))
+
+        def add(index: tuple[ir.Var, ...]) -> None:
+            i, j = index
+            row = _integer(builder, operator.add, panels.first, i, "i")
+            builder.store(update.target, (row, j), builder.load(total, index), add=True)
+
+        builder.nest((panels.height, panels.width), add)
 
 
 def _integer(builder: ir.Builder, callee: object, left: ir.Operand, right: ir.Operand, name: str) -> ir.Operand:

@@ -28,6 +28,14 @@ def substitution(L, B):
     return np.sum(X * X)
 
 
+def back_substitution(U, B):
+    X = np.zeros_like(B)
+    n = B.shape[0]
+    for i in range(n - 1, -1, -1):
+        X[i] = (B[i] - U[i, i + 1 :] @ X[i + 1 :]) / (2.0 + U[i, i] ** 2)
+    return np.sum(X * X)
+
+
 def recurrent(A, w):
     h = w[0] * 1.0
     for t in range(w.shape[0]):
@@ -58,6 +66,15 @@ def first_row_changed(A, w):
     return np.sum(Q * w)
 
 
+def last_row_changed(A, w):
+    H = A.copy()
+    n = w.shape[0]
+    for t in range(n - 3, -1, -1):
+        H[n - 1] = H[n - 1] * 0.5
+        H[t] = w[t] + 0.1 * (H[t + 1 :] @ A[t]) @ H[t + 1 :]
+    return np.sum(H * A)
+
+
 def more_rows_later(A, w):
     H = A.copy()
     for t in range(w.shape[0] - 1, -1, -1):
@@ -75,8 +92,8 @@ def in_a_branch(A, w):
     return np.sum(H * A)
 
 
-DELAYED = [gram_schmidt, substitution, recurrent, lagged, twofold]
-OTHERS = [first_row_changed, more_rows_later, in_a_branch]
+DELAYED = [gram_schmidt, substitution, back_substitution, recurrent, lagged, twofold]
+OTHERS = [first_row_changed, last_row_changed, more_rows_later, in_a_branch]
 
 
 def square(order):
