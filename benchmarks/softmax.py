@@ -40,11 +40,23 @@ def products(size: str) -> list[Workload]:
     order = {"small": 100, "default": 400, "large": 1000}[size]
     A, B = draw.normal(size=(2, order, order))
     x, w = draw.normal(size=(2, order))
+    half, rows = draw.normal(size=(2, order // 2, order // 2))
+    half += 3.0 * np.eye(order // 2)
+    L = np.tril(draw.normal(size=(order, order))) / order + 2.0 * np.eye(order)
     return [
         workload("x @ A @ x", quadratic_form, quadratic_form_by_hand, (A, x), (0, 1)),
         workload("A @ x @ A", twice, twice_by_hand, (A, x, w), (0, 1)),
         workload("a A @ x + b B @ x", both, both_by_hand, (A, B, x, 1.5, -0.5), (0, 1, 2, 3, 4)),
         workload("(A @ B) @ x", chain, chain_by_hand, (A, B, x), (0, 1, 2)),
+        workload("Gram-Schmidt", gram_schmidt, gram_schmidt_by_hand, (half, rows), (0, 1)),
+        workload("substitution", solve, solve_by_hand, (L, L.T.copy(), x), (0, 1, 2)),
+        workload(
+            "many right sides",
+            solve_many,
+            solve_many_by_hand,
+            (L[: half.shape[0], : half.shape[0]].copy(), half),
+            (0, 1),
+        ),
     ]
 
 
@@ -321,3 +333,109 @@ def chain_by_hand(A, B, x):
     y_bar = 2.0 * y
     z_bar = np.dot(y_bar, A)
     return np.dot(y, y), (outer(y_bar, z), outer(z_bar, x), np.dot(z_bar, B))
+
+
+# ------------------------------------------------------------------------------------------- slices of matrices
+
+
+@njit
+def gram_schmidt(A, w):
+    Q = np.zeros_like(A)
+    for k in range(A.shape[0]):
+        v = A[k] - (Q[:k] @ A[k]) @ Q[:k]
+        Q[k] = v / np.sqrt(v @ v)
+    return np.sum(Q * w)
+
+
+@njit(fastmath=True)
+def gram_schmidt_by_hand(A, w):
+    n, m = A.shape
+    Q, c, r = np.empty_like(A), np.empty((n, n)), np.empty(n)
+    value = 0.0
+    for k in range(n):
+        c[k, :k] = np.dot(Q[:k], A[k])
+        less = np.dot(c[k, :k], Q[:k])
+        squares = 0.0
+        for j in range(m):
+            Q[k, j] = A[k, j] - less[j]
+            squares += Q[k, j] * Q[k, j]
+        r[k] = math.sqrt(squares)
+        for j in range(m):
+            Q[k, j] /= r[k]
+            value += Q[k, j] * w[k, j]
+    A_bar, Q_bar, v_bar = np.empty_like(A), w.copy(), np.empty(m)
+    for k in range(n - 1, -1, -1):
+        along = np.dot(Q_bar[k], Q[k])
+        for j in range(m):
+            v_bar[j] = (Q_bar[k, j] - along * Q[k, j]) / r[k]
+        c_bar = np.dot(Q[:k], v_bar)
+        for i in range(k):
+            for j in range(m):
+                Q_bar[i, j] -= c[k, i] * v_bar[j] + c_bar[i] * A[k, j]
+        less = np.dot(c_bar, Q[:k])
+        for j in range(m):
+            A_bar[k, j] = v_bar[j] - less[j]
+    return value, (A_bar, Q)
+
+
+@njit
+def solve(L, U, b):
+    n = b.size
+    y, x = np.zeros(n), np.zeros(n)
+    for i in range(n):
+        y[i] = (b[i] - L[i, :i] @ y[:i]) / L[i, i]
+    for i in range(n - 1, -1, -1):
+        x[i] = (y[i] - U[i, i + 1 :] @ x[i + 1 :]) / U[i, i]
+    return np.sum(x * x)
+
+
+@njit
+def solve_by_hand(L, U, b):
+    n = b.size
+    y, x = np.empty(n), np.empty(n)
+    value = 0.0
+    for i in range(n):
+        y[i] = (b[i] - np.dot(L[i, :i], y[:i])) / L[i, i]
+    for i in range(n - 1, -1, -1):
+        x[i] = (y[i] - np.dot(U[i, i + 1 :], x[i + 1 :])) / U[i, i]
+        value += x[i] * x[i]
+    L_bar, U_bar, bar = np.zeros_like(L), np.zeros_like(U), 2.0 * x
+    for i in range(n):
+        bar[i] /= U[i, i]
+        U_bar[i, i] = -bar[i] * x[i]
+        for j in range(i + 1, n):
+            U_bar[i, j] = -bar[i] * x[j]
+            bar[j] -= bar[i] * U[i, j]
+    for i in range(n - 1, -1, -1):
+        bar[i] /= L[i, i]
+        L_bar[i, i] = -bar[i] * y[i]
+        for j in range(i):
+            L_bar[i, j] = -bar[i] * y[j]
+            bar[j] -= bar[i] * L[i, j]
+    return value, (L_bar, U_bar, bar)
+
+
+@njit
+def solve_many(L, B):
+    X = np.zeros_like(B)
+    for i in range(B.shape[0]):
+        X[i] = (B[i] - L[i, :i] @ X[:i]) / L[i, i]
+    return np.sum(X * X)
+
+
+@njit
+def solve_many_by_hand(L, B):
+    n = B.shape[0]
+    X = np.empty_like(B)
+    value = 0.0
+    for i in range(n):
+        X[i] = (B[i] - np.dot(L[i, :i], X[:i])) / L[i, i]
+        value += np.dot(X[i], X[i])
+    L_bar, B_bar = np.zeros_like(L), 2.0 * X
+    for i in range(n - 1, -1, -1):
+        B_bar[i] /= L[i, i]
+        L_bar[i, : i + 1] = -np.dot(X[: i + 1], B_bar[i])
+        for k in range(i):
+            for j in range(B.shape[1]):
+                B_bar[k, j] -= L[i, k] * B_bar[i, j]
+    return value, (L_bar, B_bar)

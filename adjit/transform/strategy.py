@@ -18,7 +18,7 @@ MECHANISMS = frozenset(
     {
         "carry", "clears", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills", "fuse", "gather",
         "hoist", "interchange", "jam", "lanes", "late", "maps", "multiples", "origins", "outer", "passes", "places",
-        "promote", "reassociate", "rows", "substitute", "tiles", "upwards", "weigh", "workspace",
+        "promote", "reassociate", "rows", "substitute", "tiles", "triangles", "upwards", "weigh", "workspace",
     }
 )  # fmt: skip
 

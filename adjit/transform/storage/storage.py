@@ -83,7 +83,7 @@ class _Storage:
 
     def joint(self, extra_params: Sequence[ir.Var], with_value: bool) -> Joint:
         while True:
-            self.edits = ForwardEdits(self.primal)
+            self.edits = ForwardEdits(self.primal, self.strategy.machine == "cpu" and self.strategy.uses("triangles"))
             # in the order in which they are met: from these comes the order in which arrays are given axes, and stand
             self.loads: dict[ir.Op, None] = {}
             self.whole_reads: dict[tuple[ir.Op | None, ir.Operand], None] = {}

@@ -6,29 +6,39 @@ In: a function, and requests. Out: the function with the saving operations in pl
         y = f(x)                  for i in range(n):  x_tape[i] = x;  y = f(x)
 
 A loop nest whose trip counts are known when it is entered has its tapes allocated before it, one axis a loop, indexed
-by the loop counters. Elsewhere a tape is a list, indexed by a position that counts the trips of its loop.
+by the loop counters. Elsewhere a tape is a list, indexed by a position that counts the trips of its loop; where inner
+loops have trip counts that are known when they are entered, as in triangles, it is a list of arrays, one each time.
+
+    for i in range(n):            for i in range(n):
+        for j in range(i):            x_row = np.empty(i)
+            y = f(x)                  for j in range(i):  x_row[j] = x;  y = f(x)
+                                      x_row_tape.append(x_row)
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 from collections.abc import Sequence
 
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.trip_counts import count_trips, place_in_range
+from adjit.transform.analysis.affine import Iterations
+from adjit.transform.analysis.trip_counts import count_trips, literal_trips, place_in_range
 from adjit.transform.ir.types import array_type, list_type
 from adjit.transform.storage.primal import Primal
 
+SHORT = 16  # trips of which an array is not worth while
 _FROM_ZERO = (ir.integer(0), ir.integer(1))
 Positions = dict[ir.Region, ir.Operand]  # how many entries the growable tapes of a region have
 
 
 class ForwardEdits:
-    def __init__(self, primal: Primal):
+    def __init__(self, primal: Primal, has_rows: bool):
         self.primal = primal
+        self.has_rows = has_rows
         self.function = primal.function
         # what a store overwrites, loaded in front of it
         self.overwritten: dict[ir.Var, ir.Store] = {}
@@ -76,11 +86,55 @@ class ForwardEdits:
             self._insert(value, region, saving.ops)
             reading.emit(ir.Load(array=tape, index=_places(reading, nest), out=loaded))
             return reading.ops, loaded
+        row = self._row(region) if self.has_rows and not isinstance(value.type, types.Array | types.List) else []
+        if row:
+            return self._tape_in_rows(value, region, row, loaded)
         tape = ir.Var(f"{value.name}_tape", list_type(value.type))
         self.before(top, ir.NewTape(out=tape, role=role))
         forward, backward = self._positions(region)
         self._insert(value, region, [ir.Push(tape=tape, index=forward, value=value)])
         return [ir.Pull(tape=tape, index=backward, out=loaded)], loaded
+
+    def _row(self, region: ir.Region) -> list[ir.For]:
+        """The innermost loops around a region, nothing but one in the other, whose trip counts are known before them.
+
+        None if there may well be few trips: for certain, or where their number is no sum of sizes and counters. Of
+        those loops one goes by a counter around them, or is run again and again until something is so: else it is
+        a few elements of many, as of the neighbours that a list has for each point.
+        """
+        chain = self.primal.chain(region)
+        value = self.function.analysis(Iterations).value
+        found: list[ir.For] = []
+        for op in reversed(chain):
+            bounds = [o for loop in (op, *found) for o in loop.operands[:3]] if isinstance(op, ir.For) else []
+            if not isinstance(op, ir.For) or op.stops or any(o in op.body.defines or value(o) is None for o in bounds):
+                break
+            found.insert(0, op)
+        ends = [o for loop in found for o in loop.operands[:3]]
+        trips = [literal_trips(loop) for loop in found]
+        known = [len(trip) for trip in trips if trip is not None]
+        is_short = len(known) == len(trips) and math.prod(known) < SHORT
+        is_of_trip = any(isinstance(o, ir.Var) and self.primal.made[o][0] is not self.function.body for o in ends)
+        around = [op for op in chain[: len(chain) - len(found)] if isinstance(op, ir.For | ir.While)]
+        is_again = bool(around) and isinstance(around[-1], ir.While)
+        return found if (is_of_trip or is_again) and not is_short else []
+
+    def _tape_in_rows(
+        self, value: ir.Var, region: ir.Region, row: list[ir.For], loaded: ir.Var
+    ) -> tuple[list[ir.Op], ir.Var]:
+        """Saves a value of each trip of the innermost loops in an array, which is a value of the trip around them."""
+        home, place = self.primal.region_of[row[0]], self.primal.position[row[0]]
+        counting, saving, reading = ir.Builder(), ir.Builder(), ir.Builder()
+        shape = tuple(count_trips(counting, loop) for loop in row)
+        tape = ir.Var(f"{value.name}_row", array_type(value.type, len(row)))
+        counting.emit(ir.Alloc(shape=shape, out=tape, role=ir.Role("tape", value)))
+        for made in counting.ops:
+            self.before(row[0], made)
+        self.primal.made[tape] = home, place
+        saving.store(tape, _places(saving, row), value)
+        self._insert(value, region, saving.ops)
+        reading.emit(ir.Load(array=tape, index=_places(reading, row), out=loaded))
+        return reading.ops, loaded
 
     def _insert(self, value: ir.Var, region: ir.Region, ops: Sequence[ir.Op]) -> None:
         if value in self.overwritten:
