@@ -27,8 +27,8 @@ from numba.core.errors import LoweringError, new_error_context  # type: ignore[a
 from numba.core.lowering import Lower
 from numba.np import arrayobj
 
-from adjit.runtime.backend import lifetimes, lists
-from adjit.runtime.backend.arrays import new_array
+from adjit.runtime.backend import lifetimes
+from adjit.runtime.backend.arrays import append, are_listed, empty_list, item_of_list, new_array
 from adjit.runtime.backend.stand_ins import allocation
 from adjit.runtime.backend.wrapper import suits, write_wrapper
 
@@ -162,8 +162,8 @@ class GeneratedLower(Lower):
             made = self._next_of_range(resty, expr)
         elif expr.op == "getattr":
             made = self._getattr(resty, expr)
-        elif expr.op == "build_list" and not expr.items and lists.is_of_arrays(resty):
-            made = lists.empty(self.context, self.builder, resty)
+        elif expr.op == "build_list" and not expr.items and are_listed(resty):
+            made = empty_list(self.context, self.builder, resty)
         elif expr.op == "static_getitem":
             made = self._static_item(resty, expr)
         elif expr.op == "build_tuple" and _is_plain(resty):
@@ -374,9 +374,9 @@ class GeneratedLower(Lower):
 
     def lower_getitem(self, resty: types.Type, expr: Any, value: Any, index: Any, signature: Any) -> llvm.Value:
         array = self.typeof(value.name)
-        if lists.is_of_arrays(array) and signature.args[1] == types.intp and resty == signature.return_type:
+        if are_listed(array) and signature.args[1] == types.intp and resty == signature.return_type:
             place = self.context.cast(self.builder, self.loadvar(index.name), self.typeof(index.name), types.intp)
-            return lists.item(self.context, self.builder, signature, [self.loadvar(value.name), place])
+            return item_of_list(self.context, self.builder, signature, [self.loadvar(value.name), place])
         selectors = self._selectors(array, index)
         made = None
         if selectors is not None and isinstance(signature.return_type, types.Array):
@@ -642,10 +642,10 @@ class GeneratedLower(Lower):
 
     def _appended(self, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
         kind = self.typeof(expr.func.name).this
-        if not lists.is_of_arrays(kind) or list(kinds) != [kind.dtype]:
+        if not are_listed(kind) or list(kinds) != [kind.dtype]:
             return None
         given = [self.loadvar(expr.func.name), self.loadvar(expr.args[0].name)]
-        return lists.append(self.context, self.builder, kind, given)
+        return append(self.context, self.builder, kind, given)
 
     def _extreme(self, order: str, resty: types.Type, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
         """The greater or less of two floats, the first of equals, and nan if one of them is: without a branch."""
