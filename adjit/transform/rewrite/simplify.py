@@ -235,7 +235,8 @@ class _Pass:
         if isinstance(op, ir.Extent):
             return (ir.Extent, op.array, op.axis)
         if isinstance(op, ir.Slice):
-            return (ir.Slice, op.base, op.selectors)
+            # a view may be of a more general type, for what another branch gives
+            return (ir.Slice, op.base, op.selectors, op.results[0].type)
         if isinstance(op, ir.Load):
             # the same element, with no store to its memory in between
             return (ir.Load, op.array, op.index, self._versions[self._aliases.find(op.array)])

@@ -256,6 +256,13 @@ def test_part_of_an_axis_keeps_its_extent():
     assert simplified(f) is f
 
 
+def test_views_of_two_types_stay_two():
+    p = Program(a=VECTOR)
+    views = [p.view(p["a"], (None, None, None), layout=layout) for layout in "CCA"]
+    f = p.function(*(p.get(view, 0) for view in views))
+    assert to_text(simplified(f)).count("slice") == 2
+
+
 def test_sizes_are_computed_before_loops():
     p = Program(a=VECTOR)
 
