@@ -16,9 +16,10 @@ from typing import Literal
 
 MECHANISMS = frozenset(
     {
-        "carry", "clears", "dissolve", "expand", "extrema", "factors", "fills", "fuse", "gather", "hoist",
+        "carry", "clears", "costly", "dissolve", "expand", "extrema", "factors", "fills", "fuse", "gather", "hoist",
         "interchange", "jam", "lanes", "late", "maps", "multiples", "origins", "outer", "passes", "places",
-        "promote", "reassociate", "rows", "substitute", "tiles", "upwards", "weigh", "workspace",
+        "promote", "reassociate", "rows", "short", "substitute", "sums", "terms", "tiles", "upwards", "weigh",
+        "workspace",
     }
 )  # fmt: skip
 
