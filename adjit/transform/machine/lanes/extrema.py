@@ -5,7 +5,7 @@ In: a function that is ready to be emitted. Out: the same, in which lanes and ve
     for i in range(n):                       for i in range(n):
         largest = np.max(a[i, :])                some_elements(d)
                                                  largest = a[i, 0]
-                                                 for k in range(1, d):
+                                                 for k in range(d):
                                                      largest = reassociable_max(largest, a[i, k])
 
 As in NumPy, an element that is nan is what comes out, no elements are an error, and nobody can tell which of several
@@ -87,7 +87,8 @@ def _written(op: ir.Call, made: Mapping[ir.Operand, ir.Op], in_turn: bool) -> Se
         def step(counter: ir.Var, carried: ir.Var) -> Sequence[ir.Operand]:
             return better((*index, counter), carried)
 
-        n, start = extents[len(index)], ir.integer(int(ndim == 1))
+        # rows of a whole number of vectors are that from their first element on
+        n, start = extents[len(index)], ir.integer(int(ndim == 1 and in_turn))
         return builder.fold(n, "k", [best], [dataclasses.replace(op.outs[0])], step, outs, start=start)
 
     along((), first, op.outs)
