@@ -11,9 +11,9 @@ an offset anyway: over 28 workloads the code takes 1.00 of the time without. ADJ
 
 numba has LLVM simplify each function, and then, in the module, all of them again, at its highest level. Generated code
 is simplified already: at the lowest level that lays vectors, once, it is as fast (1.00 over 13 workloads), and a first
-gradient takes 0.88 of the time. What numba does before that is done with choices laid straight: a division whose result
-an element may get would else be made in its loop, which is no loop over vectors then (the gradient of a greatest element
-takes 0.5 of the time, a softmax 0.83). ADJIT_PASSES=3 has all of it done.
+gradient takes 0.88 of the time. Before that choices are laid straight: a division whose result an element may get
+would be made in its loop, which is no loop over vectors then (the gradient of a greatest element takes 0.5 of the
+time, that of a softmax 0.83). ADJIT_PASSES=3 has numba's own passes made.
 """
 
 from __future__ import annotations
