@@ -1,4 +1,4 @@
-"""The kinds of `kinds.py` as they are written for JAX: `lax.scan` and `fori_loop` for what goes in steps, else arrays.
+"""The kinds of `kinds.py` and `softmax.py` in JAX: `lax.scan` and `fori_loop` for what goes in steps, else arrays.
 
 In:  a kind's name and the arguments of its `Workload`. Out: the call of JAX's value and gradient, compiled by `jit` at
 its first call; its arrays are JAX's own before that.
@@ -118,6 +118,35 @@ def _stencil(u, c, steps):
     return jnp.sum(a * a)
 
 
+def _softmax_of_four(x, w):
+    import jax
+    import jax.numpy as jnp
+
+    return jnp.sum(w * jax.nn.softmax(x, axis=-1))
+
+
+def _regress(w, b, x, labels):
+    import jax.numpy as jnp
+
+    return _cross_entropy(x @ w + b, labels) + 0.5e-3 * jnp.sum(w * w)
+
+
+def _cross_entropy(logits, labels):
+    import jax
+    import jax.numpy as jnp
+
+    log_p = jax.nn.log_softmax(logits, axis=1)
+    return -jnp.mean(jnp.take_along_axis(log_p, labels[:, None], axis=1))
+
+
+def _layer_norm(x, scale, shift, w):
+    import jax
+    import jax.numpy as jnp
+
+    y = (x - x.mean(axis=1, keepdims=True)) * jax.lax.rsqrt(x.var(axis=1, keepdims=True) + 1e-5)
+    return jnp.sum(w * (scale * y + shift))
+
+
 _VERSIONS: dict[str, Callable] = {
     "least squares": _huber,
     "recurrent cell": _recurrent,
@@ -126,4 +155,10 @@ _VERSIONS: dict[str, Callable] = {
     "paths": _paths,
     "attention": _attention,
     "stencil": _stencil,
+    "attention, loops": _attention,
+    "attention, arrays": _attention,
+    "softmax, 4 axes": _softmax_of_four,
+    "softmax regression": _regress,
+    "cross-entropy": _cross_entropy,
+    "layer norm": _layer_norm,
 }

@@ -6,11 +6,13 @@ What an expert does here: one array of weights is all that the reverse sweep of 
 not made twice, and each gradient of a matrix is written once.
 """
 
+import dataclasses
 import math
 
 import numpy as np
 from numba import njit
 
+from kinds_in_jax import in_jax
 from workloads import Workload, workload
 
 
@@ -25,7 +27,7 @@ def softmaxes(size: str) -> list[Workload]:
         draw.normal(size=(features, classes)), np.zeros(classes), draw.normal(size=(rows, features)), labels,
     )  # fmt: skip
     normed = tuple(draw.normal(size=s) for s in ((rows, features), features, features, (rows, features)))
-    return [
+    found = [
         workload("attention, loops", attention_loops, attention_by_hand, tokens, (0, 1, 2)),
         workload("attention, arrays", attention_arrays, attention_by_hand, tokens, (0, 1, 2)),
         workload("softmax, 4 axes", softmax_of_four, softmax_of_four_by_hand, heads, (0, 1)),
@@ -33,6 +35,7 @@ def softmaxes(size: str) -> list[Workload]:
         workload("cross-entropy", cross_entropy, cross_entropy_by_hand, (8.0 * regression[2], labels), (0,)),
         workload("layer norm", layer_norm, layer_norm_by_hand, normed, (0, 1, 2)),
     ]
+    return [dataclasses.replace(kind, jax=in_jax(kind.name, kind.arguments, kind.wrt)) for kind in found]
 
 
 def products(size: str) -> list[Workload]:

@@ -52,7 +52,7 @@ MAY_IMPORT = {
     "transform.machine": f"runtime.library {TOOLS} transform.machine.lanes transform.machine.threads "
     "transform.machine.vectors transform.strategy",
     "transform.machine.threads": f"{TOOLS} transform.machine.lanes transform.machine.vectors transform.strategy",
-    "transform.machine.lanes": f"runtime.library {TOOLS}",
+    "transform.machine.lanes": f"runtime.library {TOOLS} transform.strategy",
     "transform.machine.vectors": f"runtime.library runtime.vectormath {TOOLS}",
     "transform.arrays": f"errors runtime.library {TOOLS} transform.strategy",
     "transform.elaborate": f"errors notation rules runtime.backend runtime.library {TOOLS} "

@@ -16,9 +16,10 @@ from typing import Literal
 
 MECHANISMS = frozenset(
     {
-        "carry", "clears", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills", "fuse", "gather",
-        "hoist", "interchange", "jam", "lanes", "late", "maps", "multiples", "origins", "outer", "passes", "places",
-        "promote", "reassociate", "rows", "substitute", "tiles", "triangles", "upwards", "weigh", "workspace",
+        "carry", "clears", "costly", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills", "fuse",
+        "gather", "hoist", "interchange", "jam", "lanes", "late", "maps", "multiples", "origins", "outer", "passes",
+        "places", "promote", "reassociate", "rows", "short", "substitute", "sums", "terms", "tiles", "triangles",
+        "upwards", "weigh", "workspace",
     }
 )  # fmt: skip
 

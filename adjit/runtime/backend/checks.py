@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from llvmlite import ir
 from numba import types
 
 from adjit.errors import Stretched
@@ -28,7 +29,7 @@ from adjit.runtime.library.checks import (
     same_extent,
     stored_extent,
 )
-from adjit.runtime.library.hints import reassociable_add, reassociable_sub
+from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub
 
 
 def _of_sum(context: Any) -> Any:
@@ -42,8 +43,19 @@ def _in_any_order(instruction: str) -> Any:
     return lower
 
 
+def _extreme(intrinsic: str) -> Any:
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = args[0].type
+        function = builder.module.declare_intrinsic(intrinsic, (kind,), ir.FunctionType(kind, (kind, kind)))
+        return builder.call(function, args, fastmath=("nsz",))
+
+    return lower
+
+
 told(reassociable_add, _of_sum, _in_any_order("fadd"), 2)
 told(reassociable_sub, _of_sum, _in_any_order("fsub"), 2)
+told(reassociable_max, _of_sum, _extreme("llvm.maximum"), 2)
+told(reassociable_min, _of_sum, _extreme("llvm.minimum"), 2)
 
 
 def _checks(function: Any, result: types.Type, error: type[Exception], message: str) -> Callable[[Any], Any]:

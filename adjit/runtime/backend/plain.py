@@ -16,8 +16,8 @@ from adjit.runtime.library import checks, hints, workspace
 
 _AS_WRITTEN = (
     checks.broadcast_extent, checks.stored_extent, checks.item_extent, checks.inner_extent, checks.output_extent,
-    checks.same_extent, hints.reassociable_add, hints.reassociable_sub, workspace.empty_like,
-    workspace.zeros_like, workspace.dot,
+    checks.same_extent, hints.reassociable_add, hints.reassociable_sub, hints.reassociable_max,
+    hints.reassociable_min, workspace.empty_like, workspace.zeros_like, workspace.dot,
 )  # fmt: skip
 for _function in _AS_WRITTEN:
     register_jitable(_function)

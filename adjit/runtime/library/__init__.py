@@ -22,7 +22,16 @@ from adjit.runtime.library.checks import (
     some_elements,
     stored_extent,
 )
-from adjit.runtime.library.hints import distinct, held, reassociable_add, reassociable_sub, stop_gradient, unique
+from adjit.runtime.library.hints import (
+    distinct,
+    held,
+    reassociable_add,
+    reassociable_max,
+    reassociable_min,
+    reassociable_sub,
+    stop_gradient,
+    unique,
+)
 from adjit.runtime.library.parts import joined
 from adjit.runtime.library.schedule import checkpoint_distance, default_snapshots, fitting_snapshots
 from adjit.runtime.library.sets import united, united_all

@@ -3,6 +3,7 @@
 In: numbers, and arrays to be held fixed. Out: the same, or their sum.
 
     total = reassociable_add(total, x[i])       LLVM may add several at once
+    best = reassociable_max(best, x[i])         and compare several at once
 """
 
 from __future__ import annotations
@@ -60,3 +61,13 @@ def reassociable_add(total: float, term: float) -> float:
 def reassociable_sub(total: float, term: float) -> float:
     """total - term, in such a sum."""
     return total - term
+
+
+def reassociable_max(best: float, item: float) -> float:
+    """The greater one, or nan if one is, among numbers that the compiler may compare in any order; of two zeros any."""
+    return item if item > best or item != item else best
+
+
+def reassociable_min(best: float, item: float) -> float:
+    """The lesser one, or nan if one is, among such numbers."""
+    return item if item < best or item != item else best

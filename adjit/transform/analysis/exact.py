@@ -1,14 +1,22 @@
 """What the values of a function, and the way it takes, depend on: variables and memory.
 
 In: a function and which of its results are values whose every bit counts. Out: `Reach`. What is not in it only reaches
-adjoints, so that a sum in it may be added up in any order.
+adjoints, so that a sum in it may be added up in any order. So may the sums of array statements, as NumPy adds them up
+in an order of its own, unless something is decided by them: both sweeps have to decide alike, whatever loop they sum
+in.
 
     total += e; x_bar[j] += e_bar       total is in the reach of the returned total, x_bar is not
+    np.mean(x); np.where(x > mean, ...) the elements are added up in their order
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import functools
+import math
+import operator
+from collections.abc import Collection, Hashable, Iterable, Iterator
+
+import numpy as np
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, names_given
@@ -18,12 +26,17 @@ class Reach:
     """Everything that flows into the yields at `positions`, into a condition, a loop bound, an index or an effect."""
 
     def __init__(self, function: ir.Function, aliases: Aliases, positions: Collection[int]):
-        self._aliases = aliases
-        self._vars: set[ir.Operand] = set()
-        self._memory: set[ir.Operand] = set()
+        self._function, self._aliases = function, aliases
         ops = function.body.inside
         wanted = [y for k, y in enumerate(function.body.yields) if k in positions]
         wanted += (operand for op in ops for operand in steering(op))
+        self._follow(wanted)
+
+    def _follow(self, wanted: Collection[ir.Operand]) -> None:
+        """Everything that flows into these."""
+        self._vars: set[ir.Operand] = set()
+        self._memory: set[ir.Operand] = set()
+        ops = self._function.body.inside
         self._add(wanted)
         self._add_memory(wanted)
         size = -1
@@ -36,6 +49,18 @@ class Reach:
 
     def has_memory(self, array: ir.Operand) -> bool:
         return self._aliases.find(array) in self._memory
+
+    def is_ordered(self, loop: ir.For, chain: Iterable[ir.Operand]) -> bool:
+        """Whether a sum that the loop carries, under these names, has to be added up in the order of the trips."""
+        names = {v for v in chain if isinstance(v, ir.Var) and self.has_var(v)}
+        inner = (op for op in loop.body.inside if isinstance(op, ir.For) and not names.isdisjoint(op.outs))
+        is_free = all(op.order_free for op in (loop, *inner)) and not any(map(self._decisions.has_var, names))
+        return bool(names) and not is_free
+
+    @functools.cached_property
+    def _decisions(self) -> Reach:
+        """What something is decided by: a branch, an index, a comparison, a step."""
+        return _Decisions(self._function, self._aliases)
 
     def _add(self, operands: Iterable[ir.Operand]) -> None:
         """Values and, of arrays, which they are and of what shape."""
@@ -58,6 +83,41 @@ class Reach:
         elif any(out in self._vars for out in op.results):
             self._add(op.operands)
             self._add_memory(op.memory_read)
+
+
+class _Decisions(Reach):
+    """Everything that flows into a condition, a loop bound, an index, an effect, a comparison or a step."""
+
+    def __init__(self, function: ir.Function, aliases: Aliases):
+        self._function, self._aliases = function, aliases
+        ops = function.body.inside
+        guards = _guards(ops)
+        stepping = (op for op in ops if isinstance(op, ir.Call) and _is_step(op) and op.outs[0] not in guards)
+        self._follow([*(o for op in ops for o in steering(op)), *(o for op in stepping for o in op.args)])
+
+
+# What of floats is a float again, and no smooth function of them. That something is nan is so in any order.
+_STEPS: set[object] = {math.floor, math.ceil, math.trunc, np.floor, np.ceil, np.trunc, np.rint, np.round, np.around}
+_STEPS |= {operator.floordiv, operator.mod, np.floor_divide, np.mod, np.remainder, math.fmod, np.fmod, np.sign, round}
+_NAN: set[object] = {math.isnan, np.isnan}
+
+
+def _is_step(op: ir.Call) -> bool:
+    """Whether it makes something discrete of floats."""
+    if _is_one(op, _NAN) or not any(ir.is_float(o.type) for o in op.args):
+        return False
+    return _is_one(op, _STEPS) or any(not ir.is_float(out.type) for out in op.outs)
+
+
+def _is_one(op: ir.Call, callees: Collection[object]) -> bool:
+    return isinstance(op.callee, Hashable) and op.callee in callees
+
+
+def _guards(ops: Collection[ir.Op]) -> set[ir.Operand]:
+    """The comparisons that only keep a nan from an adjoint of zero."""
+    are_nan = {op.outs[0] for op in ops if isinstance(op, ir.Call) and _is_one(op, _NAN)}
+    both = (op for op in ops if isinstance(op, ir.Call) and op.callee is operator.and_)
+    return {o for op in both if not are_nan.isdisjoint(op.args) for o in op.args}
 
 
 def steering(op: ir.Op) -> Iterator[ir.Operand]:

@@ -304,7 +304,7 @@ class Sharings:
         if chain is None:
             return None
         names = frozenset(v for v in chain if isinstance(v, ir.Var))
-        is_ordered = isinstance(arg.type, types.Float) and any(map(self.reach.has_var, names))
+        is_ordered = isinstance(arg.type, types.Float) and self.reach.is_ordered(loop, names)
         is_inner = any(isinstance(op, ir.For) and any(out in chain for out in op.outs) for op in loop.body.ops)
         return Sum(names, is_ordered, is_inner and not is_ordered)
 

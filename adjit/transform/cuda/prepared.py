@@ -37,7 +37,7 @@ def prepared(function: ir.Function) -> ir.Function:
             "Pass and return real and imaginary parts.",
         )
     function = checked(see_through_views(checked(products_as_loops(function), "products")), "views")
-    function = checked(write_extrema(function, everywhere=True), "extrema")
+    function = checked(write_extrema(function, for_gpu=True), "extrema")
     function = checked(leave_out_fills(merge_clears(function), stored_too=True), "filled")
     function = checked(with_rims(function), "with rims")
     return checked(ir.with_body(function, ir.rewritten(function.body, _for_kernels)), "checked first")

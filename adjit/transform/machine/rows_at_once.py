@@ -121,8 +121,7 @@ class _Rows:
             return True
         inner = next(other for other in steps[0].slots if other.init is slot.arg)
         added = [op for op in steps[0].body.ops if any(o is inner.arg for o in op.operands)]
-        names = (v for v in chain if isinstance(v, ir.Var))
-        return inner.yielded in added[0].results and not any(map(self.reach.has_var, names))
+        return inner.yielded in added[0].results and not self.reach.is_ordered(loop, chain)
 
     def is_apart(self, memory: ir.Operand, touching: Sequence[ir.Load | ir.Store], loop: ir.For) -> bool:
         """Whether each row has elements of its own, or all add to the same ones."""

@@ -16,7 +16,7 @@ from adjit.transform.machine.lanes import lay_lanes, write_extrema
 from adjit.transform.machine.row_products import write_row_products
 from adjit.transform.machine.rows_at_once import take_rows
 from adjit.transform.machine.threads import threaded
-from adjit.transform.machine.vectors import reassociate, vectorise
+from adjit.transform.machine.vectors import in_program_order, reassociate, vectorise
 from adjit.transform.machine.written_out import write_out
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
@@ -47,6 +47,8 @@ def tune(
     made = function if is_half else threaded(function, values, is_parallel, strategy)
     if not strategy.tuned:
         return made
+    if not strategy.uses("sums"):
+        made = in_program_order(made)
     if strategy.uses("dots"):
         summed = write_row_products(made)
         made = made if summed is made else checked(simplify(see_through_views(summed)), "products of rows")
@@ -58,7 +60,7 @@ def tune(
         several = take_rows(made, values)
         made = made if several is made else checked(simplify(several), "rows at once")
     if strategy.uses("lanes"):
-        made = checked(lay_lanes(made, values, strategy.uses("weigh")), "in lanes")
+        made = checked(lay_lanes(made, values, strategy), "in lanes")
     if strategy.uses("reassociate"):
         made = checked(reassociate(made, values, vectormath), "reassociated")
     if vectormath:

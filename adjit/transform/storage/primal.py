@@ -292,11 +292,11 @@ class Joint:
     """Both sweeps in one function: the value's leaves if asked for, then the adjoints.
 
     `shadows` has the shadow of each array that has one, `scratch` the arrays of which a trip of these loops has a part
-    to itself, `tapes` how many axes the tapes of the loops of the outermost level have.
+    to itself, `tapes` how many axes each tape of the loops of the outermost level has.
     """
 
     function: ir.Function
     shadows: dict[ir.Operand, ir.Var]
     scratch: dict[ir.Operand, Sequence[ir.For]]
     primal: Primal
-    tapes: dict[ir.Op, int]
+    tapes: dict[ir.Op, list[int]]

@@ -22,6 +22,7 @@ from numba import types
 from adjit.runtime.library import default_snapshots, fitting_snapshots
 from adjit.transform import ir
 from adjit.transform.analysis.alias import FRESH, named_by
+from adjit.transform.analysis.cost import SLOT, cost
 from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.sums import is_sum
 from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, mirrored_range
@@ -100,12 +101,12 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
 
 
 def requests_for(
-    primal: Primal, tapes: Mapping[ir.Op, int], shadows: set[ir.Var], limit: int | None, strategy: Strategy
+    primal: Primal, tapes: Mapping[ir.Op, Sequence[int]], shadows: set[ir.Var], limit: int | None, strategy: Strategy
 ) -> dict[ir.Op, Request]:
-    """The loops to run again, of those of the outermost level that have tapes of so many axes.
+    """The loops to run again, of those of the outermost level that have tapes of so many axes each.
 
     With a limit in bytes these are all that can be run again, which share it. Without, those whose trips start from
-    nothing and keep values of inner loops.
+    nothing and keep values of inner loops, unless that is cheaper and takes no more memory than what is there.
     """
     found: dict[ir.Op, Request] = {}
     for loop, axes in tapes.items():
@@ -116,11 +117,26 @@ def requests_for(
         is_asked = limit is not None or strategy.trips == "again"
         if isinstance(state, Refusal) and is_asked:
             note(Remark(loop.origin, f"its trips are not run again: {state.why}"))
-        if isinstance(state, State) and (is_asked or (state.is_empty and axes > 1)):
+        if isinstance(state, Refusal):
+            continue
+        is_kept = max(axes) == 1 or (strategy.uses("costly") and _is_better_kept(state.loop, axes))
+        if is_asked or (state.is_empty and not is_kept):
             found[loop] = Request(is_own=False)
     if limit is not None:
         found = {loop: Request(limit=limit // len(found), is_own=False) for loop in found}
     return found
+
+
+def _is_better_kept(loop: ir.For, axes: Sequence[int]) -> bool:
+    """Whether what the innermost trips make costs more than slots for it, of which an array is there with as many."""
+    inner: Sequence[ir.For] = (loop,)
+    for _ in range(max(axes) - 1):
+        inner = [op for around in inner for op in around.body.inside if isinstance(op, ir.For) and op is not around]
+    counters = {op.body.args[0] for op in (loop, *loop.body.inside) if isinstance(op, ir.For)}
+    touched = (op for op in loop.body.inside if isinstance(op, ir.Load | ir.Store) and op.array not in loop.body.made)
+    sizes = (len(counters.intersection(op.index)) for op in touched if loop.body.args[0] in op.index)
+    again = sum(cost(op) or 0 for around in dict.fromkeys(inner) for op in around.body.inside if not op.regions)
+    return max(sizes, default=0) >= max(axes) and again > 2 * SLOT * axes.count(max(axes))
 
 
 def _numbers(loop: ir.For) -> list[int]:

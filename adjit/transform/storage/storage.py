@@ -118,10 +118,10 @@ class _Storage:
         )
         shadows = {new.get(array, array): shadow for array, shadow in self.sweeps.shadows.items()}
         scratch: dict[ir.Operand, Sequence[ir.For]] = {}
-        tapes = dict(self.edits.axes)
+        tapes = {top: list(axes) for top, axes in self.edits.axes.items()}
         for array, loops in self.primal.expanded.items():
             scratch[new[array]] = loops
-            tapes[loops[0]] = max(tapes.get(loops[0], 0), len(loops) + array_type_of(array).ndim)
+            tapes.setdefault(loops[0], []).append(len(loops) + array_type_of(array).ndim)
         return Joint(made, shadows, scratch, self.primal, tapes)
 
     def _values(self, forward: ir.Region, with_value: bool) -> tuple[list[ir.Op], list[ir.Operand]]:

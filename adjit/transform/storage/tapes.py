@@ -45,8 +45,8 @@ class ForwardEdits:
         # the number of the trip in the reverse loop, for loops whose trips were counted
         self.trip_counter: dict[ir.Region, ir.Var] = {}
         self.reverse_index: dict[ir.Region, ir.Var] = {}
-        # how many loops the tapes of an operation run through, for operations of the outermost level
-        self.axes: dict[ir.Op, int] = {}
+        # how many loops each tape of an operation runs through, for operations of the outermost level
+        self.axes: dict[ir.Op, list[int]] = {}
         # loops that look after what they save themselves
         self.replaced: dict[ir.Op, ir.Op] = {}
         self._before: dict[ir.Op, list[ir.Op]] = {}
@@ -77,7 +77,7 @@ class ForwardEdits:
         loaded, role = dataclasses.replace(value), ir.Role("tape", value)
         nest, top = self._rectangular(region), self.primal.chain(region)[0]
         # a list takes what it needs, and making one anew in each trip would cost more than a long one
-        self.axes[top] = max(self.axes.get(top, 0), 1 if nest is None else len(nest))
+        self.axes.setdefault(top, []).append(1 if nest is None else len(nest))
         if nest is not None and not isinstance(value.type, types.Array | types.List):
             tape = ir.Var(f"{value.name}_tape", array_type(value.type, len(nest)))
             self.before(top, ir.Alloc(shape=tuple(self._extents[loop] for loop in nest), out=tape, role=role))

@@ -143,7 +143,7 @@ def _carried(function: ir.Function, strategy: Strategy) -> ir.Function:
     return checked(carry_clears(function), "carried") if strategy.uses("carry") else function
 
 
-def _tapes(joint: Joint, function: ir.Function) -> dict[ir.Op, int]:
+def _tapes(joint: Joint, function: ir.Function) -> dict[ir.Op, list[int]]:
     """The loops that still have tapes, with their axes: a loop that is one with its mirror has no pair any more."""
     apart = {op.pair for op in function.body.ops if isinstance(op, ir.For) and not op.is_mirror}
     return {loop: axes for loop, axes in joint.tapes.items() if loop in apart}

@@ -1,9 +1,11 @@
 """Loop strength reduction and passes made twice are left out of generated code, and of nothing else."""
 
 import platform
+import re
 from types import SimpleNamespace
 
 import llvmlite.binding as llvm
+import numpy as np
 import pytest
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
@@ -93,6 +95,21 @@ def new_library():
         targetctx=cpu_target.target_context, func_id=SimpleNamespace(func_qualname="strided"), library=None
     )
     return machine_code.new_library(state)
+
+
+def largest(x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += np.max(x[i])
+    return total
+
+
+def test_a_choice_of_something_divided_is_made_for_vectors():
+    """The equal shares of the greatest elements: the division stays outside of the loop over a row."""
+    made = adjit.grad(largest, cache=False)
+    made(np.ones((3, 40)))
+    (text,) = made.inspect_llvm().values()
+    assert re.search(r"fadd [^\n]*<\d+ x double>", text.split("fdiv", 1)[1])
 
 
 @pytest.fixture

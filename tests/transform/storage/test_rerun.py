@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import re
@@ -453,3 +454,49 @@ def test_a_trip_run_again_stores_nothing_that_its_adjoint_does_not_read():
     source = check(in_place, (0, 1), U * 0.5, 0.3, 6)
     again = source.split("taken = last if")[1].split("---- reverse of the trip")[0]
     assert re.search(r"\bu(_\d)?\[.*\] = ", again)
+
+
+def entropies(x, w):
+    """Each trip makes exponentials of a row, which the reverse sweep reads."""
+    found = np.empty(x.shape[0])
+    for i in range(x.shape[0]):
+        e = np.exp(x[i] - np.max(x[i]))
+        found[i] = np.sum(w[i] * np.log(e / np.sum(e)))
+    return np.sum(found * found) * np.sum(found)
+
+
+def polynomials(x, w):
+    """What they make is cheaper than a slot."""
+    found = np.empty(x.shape[0])
+    for i in range(x.shape[0]):
+        y = 1.0
+        for j in range(x.shape[1]):
+            y = y * x[i, j] + w[i, j]
+        found[i] = y
+    return np.sum(found * found) * np.sum(found)
+
+
+def waves(x, n):
+    """No array is there with as many elements as there are trips."""
+    found = np.empty(x.size)
+    for i in range(x.size):
+        y = x[i]
+        for _ in range(n):
+            y = math.exp(math.sin(y))
+        found[i] = y
+    return np.sum(found * found) * np.sum(found)
+
+
+def test_costly_trips_keep_what_they_make_where_an_array_of_its_size_is_there():
+    x, w = np.random.default_rng(1).normal(size=(2, 4, 5))
+    for function, arguments, is_kept in (
+        (entropies, (x, w), True), (polynomials, (x, w), False), (waves, (w[0], 3), False)
+    ):  # fmt: skip
+        made = adjit.grad(function, target="python", strategy=CHEAPEST)
+        again = adjit.grad(
+            function, target="python", strategy=dataclasses.replace(CHEAPEST, without=frozenset({"costly"}))
+        )
+        same = made.source(*arguments, tuned=True) == again.source(*arguments, tuned=True)
+        assert same is not is_kept
+        np.testing.assert_allclose(made(*arguments), again(*arguments), rtol=1e-12)
+        adjit.check_grads(function, arguments, wrt=0, target="python", strategy=CHEAPEST)

@@ -5,11 +5,11 @@ In: a function that is ready to be emitted. Out: the same, in which lanes and ve
     for i in range(n):                       for i in range(n):
         largest = np.max(a[i, :])                some_elements(d)
                                                  largest = a[i, 0]
-                                                 for k in range(1, d):
-                                                     a_item = a[i, k]
-                                                     largest = a_item if a_item > largest or is nan else largest
+                                                 for k in range(d):
+                                                     largest = reassociable_max(largest, a[i, k])
 
-As in NumPy, an element that is nan is what comes out, and no elements are an error.
+As in NumPy, an element that is nan is what comes out, no elements are an error, and nobody can tell which of several
+zeros it is: vectors compare several elements at once. On a GPU a thread takes them in turn.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import some_elements
+from adjit.runtime.library import reassociable_max, reassociable_min, some_elements
 from adjit.transform import ir
 from adjit.transform.analysis.extents import extent_source
 from adjit.transform.ir.types import array_type_of
@@ -29,13 +29,14 @@ from adjit.transform.rewrite.dead import eliminate_dead
 from adjit.transform.rewrite.simplify import simplify
 
 _BETTER = {np.max: operator.gt, np.amax: operator.gt, np.min: operator.lt, np.amin: operator.lt}
+_BEST = {operator.gt: reassociable_max, operator.lt: reassociable_min}
 
 
-def write_extrema(function: ir.Function, everywhere: bool = False) -> ir.Function:
-    """The function with its greatest and least elements in loops, or `everywhere`, taken by loops."""
-    calls = _inside_loops(function.body, everywhere, everywhere)
+def write_extrema(function: ir.Function, for_gpu: bool = False) -> ir.Function:
+    """The function with its greatest and least elements in loops, or anywhere if it is for a GPU, taken by loops."""
+    calls = _inside_loops(function.body, for_gpu, for_gpu)
     found = (op for op in calls if _is_extremum(op, function.body.made))
-    made: dict[ir.Op, Sequence[ir.Op]] = {op: _written(op, function.body.made) for op in found}
+    made: dict[ir.Op, Sequence[ir.Op]] = {op: _written(op, function.body.made, for_gpu) for op in found}
     if not made:
         return function
     return eliminate_dead(simplify(dataclasses.replace(function, body=ir.replaced(function.body, made))))
@@ -60,8 +61,8 @@ def _is_extremum(op: ir.Call, made: Mapping[ir.Operand, ir.Op]) -> bool:
     return ndim == 1 or all(_literal_extent(op.args[0], axis, made) is not None for axis in range(ndim))
 
 
-def _written(op: ir.Call, made: Mapping[ir.Operand, ir.Op]) -> Sequence[ir.Op]:
-    """The loops that take the element. `made`: by result."""
+def _written(op: ir.Call, made: Mapping[ir.Operand, ir.Op], in_turn: bool) -> Sequence[ir.Op]:
+    """The loops that take the element. `made`: by result; `in_turn`: one comparison waits for the other."""
     builder = ir.Builder(op.origin)
     array = op.args[0]
     ndim = array_type_of(array).ndim
@@ -75,6 +76,8 @@ def _written(op: ir.Call, made: Mapping[ir.Operand, ir.Op]) -> Sequence[ir.Op]:
         if len(index) < ndim:
             return along(index, best, ())
         item = _element(builder, made, array, index)
+        if not in_turn:
+            return (builder.call(_BEST[_BETTER[op.callee]], best, item, type=best.type, name=best.name),)
         is_better = builder.call(_BETTER[op.callee], item, best, type=types.boolean, name="is_better")
         is_nan = builder.call(operator.ne, item, item, type=types.boolean, name="is_nan")
         is_taken = builder.call(operator.or_, is_better, is_nan, type=types.boolean, name="is_taken")
@@ -84,7 +87,8 @@ def _written(op: ir.Call, made: Mapping[ir.Operand, ir.Op]) -> Sequence[ir.Op]:
         def step(counter: ir.Var, carried: ir.Var) -> Sequence[ir.Operand]:
             return better((*index, counter), carried)
 
-        n, start = extents[len(index)], ir.integer(int(ndim == 1))
+        # rows of a whole number of vectors are that from their first element on
+        n, start = extents[len(index)], ir.integer(int(ndim == 1 and in_turn))
         return builder.fold(n, "k", [best], [dataclasses.replace(op.outs[0])], step, outs, start=start)
 
     along((), first, op.outs)

@@ -23,41 +23,59 @@ from adjit.transform.analysis.trips import Sharings
 from adjit.transform.ir.types import array_type, array_type_of
 from adjit.transform.machine.lanes.laid import Blocking
 from adjit.transform.machine.lanes.lane_loops import Block, Turned
+from adjit.transform.machine.lanes.terms_apart import with_terms_apart
 from adjit.transform.machine.lanes.turned_blocks import TurnedKind, turned_axes
 from adjit.transform.machine.lanes.uniformity import Uniformity
-from adjit.transform.machine.lanes.worth import is_faster_in_lanes
+from adjit.transform.machine.lanes.worth import is_faster_in_lanes, row_lengths
 from adjit.transform.rewrite.axes import Replaced
+from adjit.transform.strategy import CHEAPEST, Strategy
 
 # Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
 MOST_LANES, LEAST_LANES = 64, 16
 ELEMENTS = 32768
+# Rows of fewer elements are faster side by side than as the few vectors that they are.
+LONG = 32
 # Pairs of arrays of which LLVM tests at run time whether they overlap, before it vectorises a loop.
 MOST_CHECKS = 128
 
 
-def lay_lanes(function: ir.Function, values: Collection[int], is_weighed: bool = True) -> ir.Function:
-    """The function with loops in lanes; the results at the positions `values` keep all their bits.
-
-    `is_weighed`: only loops that are faster for it.
-    """
-    laying = _Laying(function, values, is_weighed)
+def lay_lanes(function: ir.Function, values: Collection[int], strategy: Strategy = CHEAPEST) -> ir.Function:
+    """The function with loops in lanes; the results at the positions `values` keep all their bits."""
+    if strategy.uses("terms"):
+        function = _with_terms_apart(function, values, strategy)
+    laying = _Laying(function, values, strategy)
     body = laying.region(function.body)
     return function if body is function.body else ir.with_body(function, laying.without_old_arrays(body))
 
 
 def fitting_lanes(
-    function: ir.Function, values: Collection[int], counters: Collection[ir.Var], is_weighed: bool = True
+    function: ir.Function, values: Collection[int], counters: Collection[ir.Var], strategy: Strategy = CHEAPEST
 ) -> frozenset[ir.Var]:
     """Those of the counters, of loops in the function, whose loops would go in lanes."""
-    laying = _Laying(function, values, is_weighed)
+    laying = _Laying(function, values, strategy)
     loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and op.body.args[0] in counters]
     return frozenset(loop.body.args[0] for loop in loops if laying.loop(loop) is not None)
 
 
+def _with_terms_apart(function: ir.Function, values: Collection[int], strategy: Strategy) -> ir.Function:
+    """The function with the terms of ordered sums kept apart in loops that would go in lanes but for these."""
+    laying = _Laying(function, values, strategy)
+    for counter in [op.body.args[0] for op in ir.walk(function.body) if isinstance(op, ir.For) and laying.waits(op)]:
+        loop = next(op for op in ir.walk(function.body) if isinstance(op, ir.For) and op.body.args[0] is counter)
+        sums = laying.sharing.trips(loop)
+        assert sums is not None
+        made = with_terms_apart(function, loop, {v for s in sums.sums if s.is_ordered for v in s.chain})
+        # not where lanes are only for rows that turn out to be short
+        always = dataclasses.replace(strategy, without=strategy.without | {"short"})
+        if made is not function and fitting_lanes(made, values, {counter}, always):
+            function, laying = made, _Laying(made, values, strategy)
+    return function
+
+
 class _Laying:
-    def __init__(self, function: ir.Function, values: Collection[int], is_weighed: bool):
+    def __init__(self, function: ir.Function, values: Collection[int], strategy: Strategy):
         self.body = function.body
-        self.is_weighed = is_weighed
+        self.strategy = strategy
         self.sharing = Sharings(function, values)
         allocs = (op for op in ir.walk(function.body) if isinstance(op, ir.Alloc))
         self.allocs: dict[ir.Operand, ir.Alloc] = {op.out: op for op in allocs}
@@ -79,6 +97,40 @@ class _Laying:
 
     def loop(self, loop: ir.For) -> list[ir.Op] | None:
         """What stands for the loop in lanes; None if it stays as it is."""
+        uniformity = self.uniformity(loop)
+        if uniformity is None or not _orders_fit(uniformity):
+            return None
+        trips = uniformity.trips
+        if _is_sum_of_rows(loop) and not any(s.is_ordered for s in trips.sums):
+            return None
+        if _checks_by_lane(uniformity):
+            return None
+        inner = [op for op in loop.body.ops if isinstance(op, ir.For) and _lies_closer(op, loop)]
+        if any(self.loop(op) is not None for op in inner):
+            return None
+        axes = turned_axes(uniformity) if self.sharing.naturals.counts(loop) else {}
+        copied = {array: 2 if kind == "own" else 1 for array, (_, kind) in axes.items()}
+        reach = self.sharing.reach
+        is_sure = not self.strategy.uses("weigh") or is_faster_in_lanes(uniformity, copied, reach)
+        lengths = None
+        if not is_sure:
+            # only of rows that turn out to be short, and then of the loop right around them
+            lengths = row_lengths(uniformity) if self.strategy.uses("short") else None
+            if lengths is None or not is_faster_in_lanes(uniformity, copied, reach, are_short=True):
+                return None
+            if any(isinstance(op, ir.For) and self.loop(op) is not None for op in loop.body.inside):
+                return None
+        arrays = self.private_arrays(uniformity)
+        made = None if arrays is None else self.in_lanes(uniformity, arrays, axes, is_sure)
+        return made if made is None or lengths is None else self.if_short(loop, lengths, made)
+
+    def waits(self, loop: ir.For) -> bool:
+        """Whether the loop may go in lanes but for the order of sums that its inner loops add to."""
+        uniformity = self.uniformity(loop)
+        return uniformity is not None and not _orders_fit(uniformity)
+
+    def uniformity(self, loop: ir.For) -> Uniformity | None:
+        """What differs between the trips of a loop that may go in lanes, as far as the order of sums does not tell."""
         if loop.parallel or not isinstance(loop.step, ir.Const) or abs(loop.step.value) != 1:
             return None
         # the time goes into the deepest loops; others are not worth the time to compile them
@@ -90,21 +142,24 @@ class _Laying:
         if trips is None or (loop.step.value < 0 and any(s.is_ordered for s in trips.sums)):
             return None
         uniformity = Uniformity(loop, trips, self.sharing.aliases)
-        if not is_worth_it(loop.body, uniformity) or not _orders_fit(uniformity):
-            return None
-        if _is_sum_of_rows(loop) and not any(s.is_ordered for s in trips.sums):
-            return None
-        if _checks_by_lane(uniformity):
-            return None
-        inner = [op for op in loop.body.ops if isinstance(op, ir.For) and _lies_closer(op, loop)]
-        if any(self.loop(op) is not None for op in inner):
-            return None
-        axes = turned_axes(uniformity) if self.sharing.naturals.counts(loop) else {}
-        copied = {array: 2 if kind == "own" else 1 for array, (_, kind) in axes.items()}
-        if self.is_weighed and not is_faster_in_lanes(uniformity, copied, self.sharing.reach):
-            return None
-        arrays = self.private_arrays(uniformity)
-        return None if arrays is None else self.in_lanes(uniformity, arrays, axes)
+        return uniformity if is_worth_it(loop.body, uniformity) else None
+
+    def if_short(self, loop: ir.For, lengths: Sequence[ir.Operand], made: Sequence[ir.Op]) -> list[ir.Op]:
+        """The loop in lanes where its rows are short; else as it is."""
+        builder = ir.Builder(loop.origin)
+
+        def test(callee: object, first: ir.Operand, second: ir.Operand) -> ir.Operand:
+            return builder.call(callee, first, second, type=types.boolean, name="are_short")
+
+        tests = [test(operator.lt, n, ir.integer(LONG)) for n in lengths]
+        condition = functools.reduce(functools.partial(test, operator.and_), tests)
+        copied = ir.Cloner()
+        ops = tuple(ir.unpaired(copied.op(op)) for op in made)
+        then = ir.Region((), ops, tuple(map(copied.operand, loop.outs)))
+        outs = tuple(map(dataclasses.replace, loop.outs))
+        as_it_is = ir.with_regions(loop, list(map(self.region, loop.regions)))
+        orelse = ir.Region((), (dataclasses.replace(as_it_is, outs=outs),), outs)
+        return [*builder.ops, ir.If(condition=condition, then=then, orelse=orelse, outs=loop.outs)]
 
     def private_arrays(self, uniformity: Uniformity) -> list[ir.Alloc] | None:
         """The arrays that need an axis for the lanes; None if their extents are not known before the loop."""
@@ -115,7 +170,11 @@ class _Laying:
         return found if is_once and not any(o in body.defines for op in found for o in op.operands) else None
 
     def in_lanes(
-        self, uniformity: Uniformity, arrays: list[ir.Alloc], axes: Mapping[ir.Var, tuple[int, TurnedKind]]
+        self,
+        uniformity: Uniformity,
+        arrays: list[ir.Alloc],
+        axes: Mapping[ir.Var, tuple[int, TurnedKind]],
+        is_sure: bool,
     ) -> list[ir.Op] | None:
         loop, width = uniformity.loop, ir.Var("width", types.intp)
         builder = ir.Builder(loop.origin)
@@ -134,7 +193,8 @@ class _Laying:
         self.width(builder, loop, width, [alloc.shape[:-1] for alloc in allocs])
         for alloc in allocs:
             builder.emit(alloc)
-        self.laned |= laned.keys()
+        if is_sure:
+            self.laned |= laned.keys()
         comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
         return [comment, *builder.ops, *made]
 
@@ -255,13 +315,22 @@ def _checks_by_lane(uniformity: Uniformity) -> bool:
 
 
 def _orders_fit(uniformity: Uniformity) -> bool:
-    """Whether sums that have to keep their order are added to by operations of the trip itself, which only do that."""
+    """Whether sums that have to keep their order are added to by operations of the trip itself, which only do that.
+
+    They are done once the lanes have done all else, so what they load has to be there still.
+    """
     chains = {v for s in uniformity.trips.sums if s.is_ordered for v in s.chain}
-    for op in uniformity.loop.body.ops:
+    ops = uniformity.loop.body.ops
+    for n, op in enumerate(ops):
         if not any(o in chains for o in ir.reads(op)):
             continue
         if uniformity.kind(op) != "by lane" or len(op.results) != 1:
             return False
-        if not all(isinstance(i, ir.Call) for region in op.regions for i in ir.walk(region)):
+        inside = [i for region in op.regions for i in ir.walk(region)]
+        if not all(isinstance(i, ir.Call | ir.Load | ir.For | ir.Comment) for i in inside):
+            return False
+        written = {w for later in ops[n + 1 :] for i in ir.with_inner(later) if (w := i.memory_written) is not None}
+        stored = set(map(uniformity.aliases.find, written))
+        if any(uniformity.aliases.find(i.array) in stored for i in inside if isinstance(i, ir.Load)):
             return False
     return True

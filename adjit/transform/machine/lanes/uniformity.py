@@ -30,6 +30,7 @@ class Uniformity:
         self._sums = {var for s in trips.sums for var in s.chain if not s.is_inner}
         # lanes add to such a sum each by itself
         self._differing.update(var for s in trips.sums for var in s.chain if s.is_inner)
+        self._ordered = {var for s in trips.sums if s.is_ordered for var in s.chain}
         # private arrays in which lanes have something different
         self._memory: set[ir.Operand] = set()
         self._by_lane: set[ir.Op] = set()
@@ -71,6 +72,8 @@ class Uniformity:
         match op:
             case ir.For() | ir.If() if self._any(op.operands[: 3 if isinstance(op, ir.For) else 1]):
                 self._inside(op)
+            case ir.For() if self._adds_in_order(op):
+                self._inside(op)
             case ir.For() | ir.If():
                 for name, *sources in ir.joined(op):
                     if self._any(sources):
@@ -90,6 +93,11 @@ class Uniformity:
     def _store(self, array: ir.Operand) -> None:
         if self.trips.kinds.get(self.aliases.find(array)) == "private":
             self._memory.add(self.aliases.find(array))
+
+    def _adds_in_order(self, op: ir.For) -> bool:
+        """Whether it only adds to a sum that keeps its order, which one lane does after the other."""
+        is_sum = len(op.outs) == 1 and op.outs[0] in self._ordered
+        return is_sum and all(isinstance(i, ir.Call | ir.Load | ir.For | ir.Comment) for i in op.body.inside)
 
     def _inside(self, op: ir.Op) -> None:
         """An operation of which lanes run a part, or different parts: all in it is done lane by lane."""

@@ -55,7 +55,7 @@ def _parallel(function: ir.Function, values: Collection[int], strategy: Strategy
     counters = {op.body.args[0] for op in ir.walk(function.body) if isinstance(op, ir.For) and op.parallel}
     side_by_side: frozenset[ir.Var] = frozenset()
     if strategy.uses("lanes"):
-        side_by_side = fitting_lanes(serial(function), values, counters, strategy.uses("weigh"))
+        side_by_side = fitting_lanes(serial(function), values, counters, strategy)
     made = _Parallel(function, side_by_side).region(function.body)
     return eliminate_dead(dataclasses.replace(function, body=made))
 

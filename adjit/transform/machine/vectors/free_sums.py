@@ -1,4 +1,4 @@
-"""Sums of adjoints in innermost loops, written such that the compiler may add them up in any order, and so as vectors.
+"""Sums of adjoints and of array statements, such that the compiler may add them up in any order, and so as vectors.
 
 In: a function, as it will be emitted. Out: the same, with such sums.
 
@@ -6,7 +6,7 @@ In: a function, as it will be emitted. Out: the same, with such sums.
         y_bar[i] = k * x_bar[i]                  y_bar[i] = k * x_bar[i]
         k_bar += y[i] * x_bar[i]                 k_bar = reassociable_add(k_bar, y[i] * x_bar[i])
 
-Values keep their bits: what flows into them (`exact.py`) is added up in the order of the program. A loop in which
+Values that the user's own loops add up keep their bits (`exact.py`): the order is that of the program. A loop in which
 something else stands in the way of vectors stays as it is.
 """
 
@@ -33,7 +33,7 @@ def reassociate(function: ir.Function, values: Collection[int], vectormath: bool
     reach, naturals = Reach(function, aliases, values), function.analysis(Naturals)
     made: dict[ir.Op, tuple[ir.Op]] = {}
     for loop in loops:
-        names = {v for chain in _chains(loop) if not any(map(reach.has_var, chain)) for v in chain}
+        names = {v for chain in _chains(loop) if not reach.is_ordered(loop, chain) for v in chain}
         if not names:
             continue
         body = ir.with_ops(loop.body, [in_any_order(op, names) for op in loop.body.ops])
@@ -46,6 +46,16 @@ def reassociate(function: ir.Function, values: Collection[int], vectormath: bool
         if rest.is_empty or has_strips or Recurrence(reordered, lambda array: array, is_plain).is_empty:
             made[loop] = (reordered,)
     return dataclasses.replace(function, body=ir.replaced(function.body, made)) if made else function
+
+
+def in_program_order(function: ir.Function) -> ir.Function:
+    """The function with the sums of its array statements in the order in which its loops stand."""
+
+    def made(op: ir.Op) -> ir.Op:
+        is_sum = isinstance(op, ir.For) and op.order_free and any(ir.is_float(out.type) for out in op.outs)
+        return dataclasses.replace(op, order_free=False) if isinstance(op, ir.For) and is_sum else op
+
+    return ir.with_body(function, ir.rewritten(function.body, made))
 
 
 def _may_be(loop: ir.For, vectormath: bool) -> bool:

@@ -35,6 +35,24 @@ def test_they_are_loops(function):
     assert "= np.m" not in adjit.grad(function).source(np.ones((4, 3)), tuned=True)
 
 
+def least_of_rows(A):
+    total = np.zeros(A.shape[0])
+    for i in range(A.shape[0]):
+        total[i] = np.min(A[i])
+    return total
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 31, 32, 33, 100])
+@pytest.mark.parametrize("place", [None, 0, -1])
+def test_vectors_compare_as_numpy_does(length, place):
+    A = np.random.default_rng(length).normal(size=(5, length))
+    if place is not None:
+        A[2, place] = np.nan
+    for function, of_numpy in ((largest_of_rows, np.max), (least_of_rows, np.min)):
+        value, _ = adjit.vjp(function, A)
+        np.testing.assert_array_equal(value, of_numpy(A, axis=1))
+
+
 def largest_of_rows(A):
     total = np.zeros(A.shape[0])
     for i in range(A.shape[0]):

@@ -16,8 +16,12 @@ from adjit.transform.machine.lanes import lanes
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 SIZES = (0, 1, 15, 16, 17, 64, 65, 130)
-SUPPORT = ("check_separate", "same_extent", "some_elements", "reassociable_add", "reassociable_sub")
+SUPPORT = (
+    "check_separate", "same_extent", "some_elements", "reassociable_add", "reassociable_sub", "reassociable_max",
+)  # fmt: skip
 lay_lanes = steps.lay_lanes
+WHEREVER = Strategy(without=frozenset({"weigh", "terms"}))
+TERMS_APART = Strategy(without=frozenset({"weigh"}))
 
 
 def run(source, arguments):
@@ -27,17 +31,19 @@ def run(source, arguments):
     return scope[name](*(a.copy() if isinstance(a, np.ndarray) else a for a in arguments))
 
 
-def sources(function, wrt, arguments, monkeypatch, of=adjit.value_and_grad):
+def sources(function, wrt, arguments, monkeypatch, of=adjit.value_and_grad, where=WHEREVER):
     """The source with lanes wherever there can be, and without."""
-    monkeypatch.setattr(steps, "lay_lanes", lambda made, values, is_weighed: lay_lanes(made, values, False))
-    with_lanes = of(function, wrt=wrt, vectormath=False).source(*arguments, tuned=True)
-    monkeypatch.setattr(steps, "lay_lanes", lambda made, values, is_weighed: made)
-    return with_lanes, of(function, wrt=wrt, vectormath=False).source(*arguments, tuned=True)
+    monkeypatch.setattr(steps, "lay_lanes", lambda made, values, _: lay_lanes(made, values, where))
+    # the order of sums of array statements is that of their loops, which lanes keep
+    in_order = {"vectormath": False, "strategy": Strategy(without=frozenset({"sums"}))}
+    with_lanes = of(function, wrt=wrt, **in_order).source(*arguments, tuned=True)
+    monkeypatch.setattr(steps, "lay_lanes", lambda made, values, _: made)
+    return with_lanes, of(function, wrt=wrt, **in_order).source(*arguments, tuned=True)
 
 
-def check(function, wrt, arguments_of, monkeypatch, sizes=SIZES):
+def check(function, wrt, arguments_of, monkeypatch, sizes=SIZES, where=WHEREVER):
     """Lanes give the same value, to the bit, and the same gradient, to rounding, for any number of trips."""
-    source, plain = sources(function, wrt, arguments_of(3), monkeypatch)
+    source, plain = sources(function, wrt, arguments_of(3), monkeypatch, where=where)
     assert "for lane in range(lanes):" in source
     assert "in range(lanes)" not in plain
     for size in sizes:
@@ -352,7 +358,7 @@ def from_the_end(x, w):
 
 @pytest.mark.parametrize(
     "function",
-    [carried_over, scratch_carried_over, value_in_inner_loop, triangle, elementwise, until, neighbours, from_the_end],
+    [carried_over, scratch_carried_over, triangle, elementwise, until, neighbours, from_the_end],
 )
 def test_trips_that_depend_on_each_other_stay_as_they_are(function, monkeypatch):
     arguments = (random(4, 3), random(3))
@@ -364,6 +370,34 @@ def test_trips_that_depend_on_each_other_stay_as_they_are(function, monkeypatch)
     assert value == wanted
     for found, expected in zip(gradient, wanted_gradient, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def in_two_loops(x, w):
+    total = 0.0
+    for i in range(x.shape[0]):
+        for j in range(1, w.size):
+            s = x[i, 0]
+            for k in range(x.shape[1]):
+                s = s * w[j] + x[i, k]
+                total -= math.sin(s)
+        total += x[i, 0]
+    return total
+
+
+@pytest.mark.parametrize("function", [value_in_inner_loop, in_two_loops])
+def test_terms_of_sums_that_keep_their_order_are_kept_apart(function, monkeypatch):
+    def arguments(size):
+        return random(size, 3), random(3)
+
+    source = check(function, (0, 1), arguments, monkeypatch, where=TERMS_APART)
+    assert "total" not in source.split("terms[", 1)[1].split("\n", 1)[0]
+    with_lanes, _ = sources(function, (0, 1), arguments(4), monkeypatch)
+    assert "terms" not in with_lanes
+
+
+def test_terms_are_not_kept_apart_where_the_loop_stays_as_it_is(monkeypatch):
+    source, _ = sources(triangle, (0, 1), (random(4, 3), random(3)), monkeypatch, where=TERMS_APART)
+    assert "terms" not in source
 
 
 def films(x, w):
@@ -518,14 +552,19 @@ def normalised_by_channel(x, w):
     return np.sum(w * (x - x.mean(axis=(0, 2, 3), keepdims=True)) / np.sqrt(variance))
 
 
-def test_rows_of_channels_are_vectors_where_only_adjoints_are_added_up():
+def test_rows_of_channels_are_vectors_where_sums_are_in_any_order():
     arguments = random(2, 3, 4, 5), random(2, 3, 4, 5)
     source = adjit.value_and_grad(normalised_by_channel, wrt=(0, 1)).source(*arguments, tuned=True)
     before, after = source.split("# ---- reverse sweep", 1)
-    # means are values, and added up in their order
+    assert "in range(lanes)" not in source
+    # means are values, but those of array statements
+    assert "reassociable_add(" in before
+    assert "reassociable_sub(" in after
+    in_order = Strategy(without=frozenset({"sums"}))
+    source = adjit.value_and_grad(normalised_by_channel, wrt=(0, 1), strategy=in_order).source(*arguments, tuned=True)
+    before, after = source.split("# ---- reverse sweep", 1)
     assert "in range(lanes)" in before
     assert "in range(lanes)" not in after
-    assert "reassociable_sub(" in after
 
 
 def softmax_of_last(x, w):
@@ -536,11 +575,28 @@ def softmax_of_last(x, w):
 def test_lanes_only_where_that_is_faster():
     """What lanes would fetch one by one, and rows read as vectors, against sums that wait for one another."""
     rows = random(1, 5, 4, 8, 3), random(2, 5, 4, 8, 3)
-    assert "in range(lanes)" not in adjit.value_and_grad(softmax_of_last, wrt=(0, 1)).source(*rows, tuned=True)
+    long = Strategy(without=frozenset({"short"}))
+    found = adjit.value_and_grad(softmax_of_last, wrt=(0, 1), strategy=long).source(*rows, tuned=True)
+    assert "in range(lanes)" not in found
     assert "lanes" in adjit.value_and_grad(standardised, wrt=(0, 1)).source(random(9, 5), random(5), tuned=True)
     everywhere = Strategy(without=frozenset({"weigh"}))
     found = adjit.value_and_grad(softmax_of_last, wrt=(0, 1), strategy=everywhere).source(*rows, tuned=True)
     assert "in range(lanes)" in found
+
+
+@pytest.mark.parametrize("length", [3, 31, 32, 40])
+def test_short_rows_go_in_lanes_and_long_ones_as_they_are(length):
+    made = adjit.value_and_grad(softmax_of_last, wrt=(0, 1))
+    arguments = random(1, 20, length), random(2, 20, length)[:1]
+    source = made.source(*arguments, tuned=True)
+    short, long = source.split("if x.shape[2] < 32:", 1)[1].split("else:", 1)
+    assert "in range(lanes)" in short
+    assert "in range(lanes)" not in long.split("# ---- reverse", 1)[0]
+    value, gradient = made(*arguments)
+    wanted, wanted_gradient = adjit.value_and_grad(softmax_of_last, wrt=(0, 1), target="python")(*arguments)
+    assert value == pytest.approx(wanted, rel=1e-13)
+    for found, expected in zip(gradient, wanted_gradient, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_of_two_loops_that_suit_lanes_the_one_whose_elements_lie_closer_gets_them(monkeypatch):

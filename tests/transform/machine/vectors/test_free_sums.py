@@ -1,8 +1,9 @@
-"""Sums of adjoints in innermost loops, in any order, so that they vectorise; values keep theirs."""
+"""Sums of adjoints and of array statements, in any order, so that they vectorise; other values keep theirs."""
 
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -93,6 +94,45 @@ def test_adjoints_in_any_order_and_values_in_theirs():
     text = source(weighted, X, Y, 0.7)
     assert "total +=" in text
     assert "reassociable" not in text
+
+
+def normalised(x, y, k):
+    centred = x - np.mean(x)
+    return np.sum(y * centred / np.sqrt(k + np.sum(centred * centred)))
+
+
+def above_the_mean(x, y, k):
+    return np.sum(np.where(x > np.mean(x), k * y, x))
+
+
+def above_in_a_branch(x, y, k):
+    return k * np.sum(y) if np.sum(x) > 1.0 else np.sum(x)
+
+
+def by_steps(x, y, k):
+    return k * (np.sum(x) - np.floor(np.sum(x))) + np.sum(y)
+
+
+def test_array_statements_add_up_in_any_order():
+    text = source(normalised, X, Y, 0.7)
+    # the last one is in a loop with its adjoint, of which each trip is done whole
+    assert text.split("# ---- reverse", 1)[0].count("reassociable_add(") == 2
+    in_order = source(normalised, X, Y, 0.7, strategy=Strategy(without=frozenset({"sums"})))
+    assert "reassociable_add(" not in in_order.split("# ---- reverse", 1)[0]
+    adjit.check_grads(normalised, (X, Y, 0.7), target="python", strategy=CHEAPEST)
+    value, gradients = adjit.value_and_grad(normalised, wrt=(0, 1, 2))(X, Y, 0.7)
+    wanted, wanted_gradients = adjit.value_and_grad(normalised, wrt=(0, 1, 2), target="python")(X, Y, 0.7)
+    assert value == pytest.approx(wanted, rel=1e-13)
+    for found, right in zip(gradients, wanted_gradients, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("function", [above_the_mean, above_in_a_branch, by_steps])
+def test_sums_that_something_is_decided_by_keep_their_order(function):
+    """Both sweeps have to find the same side, whichever of their loops adds up."""
+    ordered = re.findall(r"total\w* \+= x\[", source(function, X, Y, 0.7))
+    assert ordered
+    assert not re.search(r"reassociable_add\(total\w*, x\[", source(function, X, Y, 0.7))
 
 
 def test_sums_beside_a_gather():
