@@ -10,7 +10,7 @@ machine code, for loops in SIMD lanes with their remainders two thirds. On x86 a
 an offset anyway: over 28 workloads the code takes 1.00 of the time without. ADJIT_LSR=1 has it done.
 
 numba has LLVM simplify each function, and then, in the module, all of them again, at its highest level. Generated code
-is simplified already: at the lowest level that lays vectors, once, it is as fast (1.00 over 13 workloads), and a first
+is simplified already: one level lower, once, it is as fast (1.00 over 13 workloads), and a first
 gradient takes 0.88 of the time. Before that choices are laid straight: a division whose result an element may get
 would be made in its loop, which is no loop over vectors then (the gradient of a greatest element takes 0.5 of the
 time, that of a softmax 0.83). ADJIT_PASSES=3 has numba's own passes made.
@@ -85,7 +85,7 @@ class _Library(JITCodeLibrary):
         if _config.LLVM_REFPRUNE_PASS:
             passes.add_refprune_pass(_parse_refprune_flags())
         passes.run(self._final_module, builder)
-        passes, builder = self._codegen._module_pass_manager(opt=1)
+        passes, builder = self._codegen._module_pass_manager(opt=2)
         passes.run(self._final_module, builder)
 
 

@@ -26,15 +26,13 @@ from adjit.transform.machine.lanes.lane_loops import Block, Turned
 from adjit.transform.machine.lanes.terms_apart import with_terms_apart
 from adjit.transform.machine.lanes.turned_blocks import TurnedKind, turned_axes
 from adjit.transform.machine.lanes.uniformity import Uniformity
-from adjit.transform.machine.lanes.worth import is_faster_in_lanes, row_lengths
+from adjit.transform.machine.lanes.worth import is_faster_in_lanes
 from adjit.transform.rewrite.axes import Replaced
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 # Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
 MOST_LANES, LEAST_LANES = 64, 16
 ELEMENTS = 32768
-# Rows of fewer elements are faster side by side than as the few vectors that they are.
-LONG = 32
 # Pairs of arrays of which LLVM tests at run time whether they overlap, before it vectorises a loop.
 MOST_CHECKS = 128
 
@@ -65,9 +63,7 @@ def _with_terms_apart(function: ir.Function, values: Collection[int], strategy: 
         sums = laying.sharing.trips(loop)
         assert sums is not None
         made = with_terms_apart(function, loop, {v for s in sums.sums if s.is_ordered for v in s.chain})
-        # not where lanes are only for rows that turn out to be short
-        always = dataclasses.replace(strategy, without=strategy.without | {"short"})
-        if made is not function and fitting_lanes(made, values, {counter}, always):
+        if made is not function and fitting_lanes(made, values, {counter}, strategy):
             function, laying = made, _Laying(made, values, strategy)
     return function
 
@@ -110,19 +106,10 @@ class _Laying:
             return None
         axes = turned_axes(uniformity) if self.sharing.naturals.counts(loop) else {}
         copied = {array: 2 if kind == "own" else 1 for array, (_, kind) in axes.items()}
-        reach = self.sharing.reach
-        is_sure = not self.strategy.uses("weigh") or is_faster_in_lanes(uniformity, copied, reach)
-        lengths = None
-        if not is_sure:
-            # only of rows that turn out to be short, and then of the loop right around them
-            lengths = row_lengths(uniformity) if self.strategy.uses("short") else None
-            if lengths is None or not is_faster_in_lanes(uniformity, copied, reach, are_short=True):
-                return None
-            if any(isinstance(op, ir.For) and self.loop(op) is not None for op in loop.body.inside):
-                return None
+        if self.strategy.uses("weigh") and not is_faster_in_lanes(uniformity, copied, self.sharing.reach):
+            return None
         arrays = self.private_arrays(uniformity)
-        made = None if arrays is None else self.in_lanes(uniformity, arrays, axes, is_sure)
-        return made if made is None or lengths is None else self.if_short(loop, lengths, made)
+        return None if arrays is None else self.in_lanes(uniformity, arrays, axes)
 
     def waits(self, loop: ir.For) -> bool:
         """Whether the loop may go in lanes but for the order of sums that its inner loops add to."""
@@ -144,23 +131,6 @@ class _Laying:
         uniformity = Uniformity(loop, trips, self.sharing.aliases)
         return uniformity if is_worth_it(loop.body, uniformity) else None
 
-    def if_short(self, loop: ir.For, lengths: Sequence[ir.Operand], made: Sequence[ir.Op]) -> list[ir.Op]:
-        """The loop in lanes where its rows are short; else as it is."""
-        builder = ir.Builder(loop.origin)
-
-        def test(callee: object, first: ir.Operand, second: ir.Operand) -> ir.Operand:
-            return builder.call(callee, first, second, type=types.boolean, name="are_short")
-
-        tests = [test(operator.lt, n, ir.integer(LONG)) for n in lengths]
-        condition = functools.reduce(functools.partial(test, operator.and_), tests)
-        copied = ir.Cloner()
-        ops = tuple(ir.unpaired(copied.op(op)) for op in made)
-        then = ir.Region((), ops, tuple(map(copied.operand, loop.outs)))
-        outs = tuple(map(dataclasses.replace, loop.outs))
-        as_it_is = ir.with_regions(loop, list(map(self.region, loop.regions)))
-        orelse = ir.Region((), (dataclasses.replace(as_it_is, outs=outs),), outs)
-        return [*builder.ops, ir.If(condition=condition, then=then, orelse=orelse, outs=loop.outs)]
-
     def private_arrays(self, uniformity: Uniformity) -> list[ir.Alloc] | None:
         """The arrays that need an axis for the lanes; None if their extents are not known before the loop."""
         body = uniformity.loop.body
@@ -170,11 +140,7 @@ class _Laying:
         return found if is_once and not any(o in body.defines for op in found for o in op.operands) else None
 
     def in_lanes(
-        self,
-        uniformity: Uniformity,
-        arrays: list[ir.Alloc],
-        axes: Mapping[ir.Var, tuple[int, TurnedKind]],
-        is_sure: bool,
+        self, uniformity: Uniformity, arrays: list[ir.Alloc], axes: Mapping[ir.Var, tuple[int, TurnedKind]]
     ) -> list[ir.Op] | None:
         loop, width = uniformity.loop, ir.Var("width", types.intp)
         builder = ir.Builder(loop.origin)
@@ -193,8 +159,7 @@ class _Laying:
         self.width(builder, loop, width, [alloc.shape[:-1] for alloc in allocs])
         for alloc in allocs:
             builder.emit(alloc)
-        if is_sure:
-            self.laned |= laned.keys()
+        self.laned |= laned.keys()
         comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
         return [comment, *builder.ops, *made]
 

@@ -7,8 +7,6 @@ In: a loop whose trips may go in lanes, and which arrays are copied for them. Ou
 
 Where an inner loop runs along the last axis of an array, the elements of neighbouring lanes are apart in memory and
 come one by one; the loop itself takes them as vectors, if all it hands on are sums that may be added up in any order.
-A loop of few trips takes them one by one, too: of rows that are vectors only if they are long, it is asked when they
-are there.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import operator
 from collections.abc import Iterator, Mapping
 
 from adjit.transform import ir
-from adjit.transform.analysis.cost import SLOT, cost
+from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.exact import Reach
 from adjit.transform.analysis.sums import is_unordered, partial_sums
 from adjit.transform.analysis.trip_counts import literal_trips
@@ -34,18 +32,13 @@ _QUICK |= {operator.and_, operator.or_, operator.not_, ir.select}
 Loops = tuple[ir.For, ...]
 
 
-def is_faster_in_lanes(
-    uniformity: Uniformity, copied: Mapping[ir.Var, int], reach: Reach, are_short: bool = False
-) -> bool:
-    """`copied`: arrays of which a block is copied for the lanes, and how often, there and back.
-
-    `are_short`: inner loops of which nobody knows how many trips they make have fewer than vectors take.
-    """
+def is_faster_in_lanes(uniformity: Uniformity, copied: Mapping[ir.Var, int], reach: Reach) -> bool:
+    """`copied`: arrays of which a block is copied for the lanes, and how often, there and back."""
     counter = uniformity.loop.body.args[0]
     waited = fetched = 0
     for loops in _innermost((), uniformity.loop.body, uniformity):
         weight = TRIPS ** len(loops)
-        waited += weight * _waited(loops[-1], reach, are_short) + weight // TRIPS * STARTED
+        waited += weight * _waited(loops[-1], reach) + weight // TRIPS * STARTED
         touched = [op for op in loops[-1].body.inside if isinstance(op, ir.Load | ir.Store)]
         beside = [op for op in touched if op.array in copied or uniformity.is_laned(op.array)]
         apart = [op for op in touched if op not in beside and counter in op.index[:-1]]
@@ -67,21 +60,9 @@ def _innermost(around: Loops, region: ir.Region, uniformity: Uniformity) -> Iter
             yield from _innermost(loops, inner, uniformity)
 
 
-def row_lengths(uniformity: Uniformity) -> list[ir.Operand] | None:
-    """What innermost loops run up to that are vectors if they are long, and make elementary functions there.
-
-    None if there are none, where little is gained, or if it is not known before the loop.
-    """
-    loops = [nest[-1] for nest in _innermost((), uniformity.loop.body, uniformity) if literal_trips(nest[-1]) is None]
-    found = list(dict.fromkeys(loop.stop for loop in loops if _makes_vectors(loop)))
-    is_known = not any(stop in uniformity.loop.body.defines for stop in found)
-    is_dear = any((cost(op) or 0) >= SLOT for loop in loops for op in loop.body.ops)
-    return found if found and is_known and is_dear else None
-
-
-def _waited(loop: ir.For, reach: Reach, is_short: bool) -> int:
+def _waited(loop: ir.For, reach: Reach) -> int:
     """What a trip of an innermost loop takes, as it is, over what it takes in vectors."""
-    if not _makes_vectors(loop) or (is_short and literal_trips(loop) is None):
+    if not _makes_vectors(loop):
         return WAITED // 4 * sum(cost(op) or 1 for op in loop.body.inside)
     return max((_latency(loop, slot) for slot in loop.slots if not _is_free(loop, slot, reach)), default=0)
 
