@@ -16,7 +16,7 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -28,11 +28,12 @@ from numba.np import arrayobj
 from numba.np.linalg import (
     F_INT_nptype,
     call_xxdot,
-    call_xxgemm,
     call_xxgemv,
+    check_blas_return,
     ensure_blas,
     ensure_lapack,
     get_blas_kind,
+    make_constant_slot,
 )  # fmt: skip
 
 from adjit.runtime.backend.loading import load_routines
@@ -59,13 +60,13 @@ _PIVOT = F_INT_nptype
 
 def own_form(callee: Any, args: Sequence[types.Type]) -> Callable[..., Any] | None:
     """The function that is compiled for a call with arguments of these types; None where numba's own is."""
+    if callee is dot_into:
+        return dot_into  # type: ignore[no-any-return]
     if not all(isinstance(t, types.Array) and t.dtype in (types.float64, types.float32) and t.aligned for t in args):
         return None
     arrays: Any = args
     if len({t.dtype for t in arrays}) != 1:
         return None
-    if callee is dot_into:
-        return dot_into if arrays[0].layout == "C" else narrow_dot_into
     return _FORMS.get((callee, tuple(t.ndim for t in arrays)))
 
 
@@ -164,30 +165,89 @@ def _contiguous(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir
     return args[0]
 
 
-@_face(lambda a, b, out: types.none, 3)
-def _gemm(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
-    """out = a @ b for two contiguous matrices that fit, by the routine that numba calls for such extents."""
-    a, b, out = (arrayobj.make_array(t)(context, builder, v) for t, v in zip(sig.args, args, strict=True))
-    left, right, whole = sig.args
-    of_a, of_b, of_out = (cgutils.unpack_tuple(builder, array.shape) for array in (a, b, out))
-    (rows, inner), (_, columns) = of_a, of_b
+class _Factor(NamedTuple):
+    """A contiguous matrix by its rows as they lie in memory, or, `is_turned`, its transpose."""
+
+    rows: ir.Value
+    columns: ir.Value
+    data: ir.Value
+    is_turned: ir.Value
+
+    def extents(self, builder: ir.IRBuilder) -> tuple[ir.Value, ir.Value]:
+        first = builder.select(self.is_turned, self.columns, self.rows)
+        return first, builder.select(self.is_turned, self.rows, self.columns)
+
+    def transposed(self, builder: ir.IRBuilder, is_for: str) -> ir.Value:
+        """What BLAS is told of the matrix, by columns: `is_for` for the transpose, the other letter else."""
+        letters = [ir.IntType(8)(ord(letter)) for letter in (is_for, "tn".replace(is_for, ""))]
+        return builder.select(self.is_turned, *letters)
+
+
+def _write_product(
+    context: Any, builder: ir.IRBuilder, dtype: types.Type, left: _Factor, right: _Factor, out: Any
+) -> None:
+    """out = left @ right, which fit, by the routine that numba calls for such extents."""
+    (rows, inner), (_, columns) = left.extents(builder), right.extents(builder)
     zero, one = inner.type(0), inner.type(1)
     is_empty = builder.icmp_signed("==", builder.mul(builder.mul(rows, inner), columns), zero)
     is_column, is_row = (builder.icmp_signed("==", extent, one) for extent in (columns, rows))
+    alpha, beta = (make_constant_slot(context, builder, dtype, value) for value in (1.0, 0.0))
+    letter = ir.IntType(8)(ord(get_blas_kind(dtype)))
+
+    def call(symbol: str, *values: ir.Value) -> None:
+        given = [builder.bitcast(v, cgutils.voidptr_t) if isinstance(v.type, ir.PointerType) else v for v in values]
+        kind = ir.FunctionType(ir.IntType(32), [value.type for value in (letter, *given)])
+        function = cgutils.get_or_insert_function(builder.module, kind, symbol)
+        check_blas_return(context, builder, builder.call(function, (letter, *given)))
+
+    def by_vector(matrix: _Factor, is_for: str, vector: _Factor) -> None:
+        extents = matrix.columns, matrix.rows
+        stored = alpha, matrix.data, matrix.columns
+        call("numba_xxgemv", matrix.transposed(builder, is_for), *extents, *stored, vector.data, beta, out.data)
+
     with builder.if_else(is_empty, likely=False) as (empty, full):
         with empty:
             cgutils.memset(builder, out.data, builder.mul(out.itemsize, out.nitems), 0)
         with full, builder.if_else(is_column) as (column, wide):
             with column, builder.if_else(is_row) as (number, tall):
                 with number:
-                    call_xxdot(context, builder, False, left.dtype, inner, a.data, b.data, out.data)
+                    call("numba_xxdot", ir.IntType(8)(0), inner, left.data, right.data, out.data)
                 with tall:
-                    call_xxgemv(context, builder, left.layout == whole.layout, left, of_a, a.data, b.data, out.data)
+                    by_vector(left, "n", right)
             with wide, builder.if_else(is_row) as (row, matrix):
                 with row:
-                    call_xxgemv(context, builder, right.layout != whole.layout, right, of_b, b.data, a.data, out.data)
+                    by_vector(right, "t", left)
                 with matrix:
-                    call_xxgemm(context, builder, left, of_a, a.data, right, of_b, b.data, whole, of_out, out.data)
+                    turns = [factor.transposed(builder, "t") for factor in (right, left)]
+                    first, second = ((factor.data, factor.columns) for factor in (right, left))
+                    call("numba_xxgemm", *turns, columns, rows, inner, alpha, *first, *second, beta, out.data, columns)
+
+
+@_face(lambda a, b, out: types.none, 3)
+def _gemm(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+    """out = a @ b for two contiguous matrices that fit."""
+    a, b, out = (arrayobj.make_array(t)(context, builder, v) for t, v in zip(sig.args, args, strict=True))
+
+    def factor(kind: Any, array: Any) -> _Factor:
+        first, second = cgutils.unpack_tuple(builder, array.shape)
+        is_turned = kind.layout == "F"
+        stored = (second, first) if is_turned else (first, second)
+        return _Factor(*stored, array.data, cgutils.true_bit if is_turned else cgutils.false_bit)
+
+    _write_product(context, builder, sig.args[2].dtype, factor(sig.args[0], a), factor(sig.args[1], b), out)
+    return context.get_dummy_value()
+
+
+@_face(lambda a, b, out, a_turned, b_turned: types.none, 5)
+def _gemm_turned(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+    """out = a @ b for two matrices that fit, of which the arrays are the transposes where the flags are not zero."""
+    a, b, out = (arrayobj.make_array(t)(context, builder, v) for t, v in zip(sig.args[:3], args[:3], strict=True))
+
+    def factor(array: Any, flag: ir.Value) -> _Factor:
+        rows, columns = cgutils.unpack_tuple(builder, array.shape)
+        return _Factor(rows, columns, array.data, builder.icmp_signed("!=", flag, flag.type(0)))
+
+    _write_product(context, builder, sig.args[2].dtype, factor(a, args[3]), factor(b, args[4]), out)
     return context.get_dummy_value()
 
 
@@ -225,33 +285,32 @@ def _inner(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Valu
 _LARGE, _NARROW = 1 << 20, 32
 
 
-def dot_into(a, b, out):  # type: ignore[no-untyped-def]
-    m, k = a.shape
-    n = b.shape[1]
-    if k != b.shape[0]:
+def dot_into(a, b, out, a_turned, b_turned):  # type: ignore[no-untyped-def]
+    # one function for rows and for columns that lie side by side
+    if a_turned:
+        k, m = a.shape
+    else:
+        m, k = a.shape
+    if b_turned:
+        n, inner = b.shape
+    else:
+        inner, n = b.shape
+    if k != inner:
         raise ValueError(_UNFIT_MM)
     if m > _MOST or k > _MOST or n > _MOST:
         raise OverflowError(_TOO_LARGE)
-    _gemm(a, b, out)
-
-
-def narrow_dot_into(a, b, out):  # type: ignore[no-untyped-def]
     # beyond the products that it has small kernels for, OpenBLAS takes up to 1.6 times as long for few columns of a
     # result as for few rows
-    m, k = a.shape
-    n = b.shape[1]
-    if k != b.shape[0]:
-        raise ValueError(_UNFIT_MM)
-    if m > _MOST or k > _MOST or n > _MOST:
-        raise OverflowError(_TOO_LARGE)
-    if m * k * n >= _LARGE and 1 < n <= _NARROW:
-        turned = workspace.empty((n, m), a.dtype)
-        _gemm(b.T, a.T, turned)
+    is_narrow = a_turned != 0 and m * k * n >= _LARGE and 1 < n <= _NARROW
+    left, right, made = a, b, out
+    if is_narrow:
+        left, right, made = b, a, workspace.empty((n, m), a.dtype)
+        a_turned, b_turned = 1 - b_turned, 0
+    _gemm_turned(left, right, made, a_turned, b_turned)
+    if is_narrow:
         for i in range(m):
             for j in range(n):
-                out[i, j] = turned[j, i]
-    else:
-        _gemm(a, b, out)
+                out[i, j] = made[j, i]
 
 
 def product_of_matrices(a, b):  # type: ignore[no-untyped-def]
