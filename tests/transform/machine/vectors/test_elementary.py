@@ -9,6 +9,7 @@ import pytest
 from numba import types
 
 import adjit
+from adjit.api import functions
 from adjit.transform import ir, pipeline
 from adjit.transform.emit.emit import emit
 from adjit.transform.machine.vectors.elementary import vectorise
@@ -177,7 +178,7 @@ UNTOUCHED = [recurrent, shifted, with_gamma, few, ends_early, raises, no_loop]
 
 
 def primal(function, **options):
-    return adjit.api.functions.value_of(function, adjit.api.functions.make_options(options))
+    return functions.value_of(function, functions.make_options(options))
 
 
 @pytest.mark.parametrize("function", WHOLE + SPLIT + [branches])
