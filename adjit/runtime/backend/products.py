@@ -14,7 +14,6 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.np.arrayobj import populate_array
 
 from adjit.runtime.backend.arrays import block, new_array, told
 from adjit.runtime.library.workspace import dot, product_type
@@ -47,6 +46,9 @@ def _lower_dot(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.
 
 def _turned(context: Any, builder: ir.IRBuilder, kind: Any, value: ir.Value) -> ir.Value:
     """The transpose of a matrix whose columns lie side by side."""
+    # what compiling takes, and importing adjit does not
+    from numba.np.arrayobj import populate_array
+
     given = context.make_array(kind)(context, builder, value)
     made = context.make_array(kind.copy(layout="C"))(context, builder)
     shape, strides = (cgutils.unpack_tuple(builder, field)[::-1] for field in (given.shape, given.strides))
