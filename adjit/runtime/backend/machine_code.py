@@ -56,24 +56,18 @@ def is_on() -> bool:
 
 
 def is_sparing() -> bool:
-    """Whether generated code is simplified once: not with ADJIT_PASSES=3."""
-    return os.environ.get("ADJIT_PASSES", "1") != "3"
+    """Whether generated code is simplified once: not with ADJIT_PASSES=3, nor where numba times its own passes."""
+    return os.environ.get("ADJIT_PASSES", "1") != "3" and not _config.LLVM_PASS_TIMINGS
 
 
 class _Library(JITCodeLibrary):
-    """numba's own, whose passes go over each function twice at its highest level, and over those of other modules."""
+    """numba's own, but for its passes, which go over each function twice, and over those of other modules."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        if _config.LLVM_PASS_TIMINGS or not is_sparing():
-            super()._optimize_functions(ll_module)
-            return
         # the passes on modules do it
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        if _config.LLVM_PASS_TIMINGS or not is_sparing():
-            super()._optimize_final_module()
-            return
         builder = self._codegen._pass_builder(opt=0, loop_vectorize=True, slp_vectorize=False)
         passes = builder.getModulePassManager()
         passes.add_sroa_pass()
@@ -93,7 +87,7 @@ def new_library(state: Any) -> Any:
     """An empty library for the function that is compiled, which is kept as machine code, as numba's own are."""
     codegen = state.targetctx.codegen()
     made = codegen.create_library(state.func_id.func_qualname)
-    if type(made) is JITCodeLibrary:
+    if type(made) is JITCodeLibrary and is_sparing():
         made.__class__ = _Library
     made.enable_object_caching()
     return made
