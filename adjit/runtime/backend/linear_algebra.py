@@ -12,6 +12,7 @@ looks for what is not finite, stands in each: as a function of its own it double
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import operator
@@ -189,7 +190,7 @@ def _write_product(
     """out = left @ right, which fit, by the routine that numba calls for such extents."""
     (rows, inner), (_, columns) = left.extents(builder), right.extents(builder)
     zero, one = inner.type(0), inner.type(1)
-    is_empty = builder.icmp_signed("==", builder.mul(builder.mul(rows, inner), columns), zero)
+    is_empty = functools.reduce(builder.or_, [builder.icmp_signed("==", e, zero) for e in (rows, inner, columns)])
     is_column, is_row = (builder.icmp_signed("==", extent, one) for extent in (columns, rows))
     alpha, beta = (make_constant_slot(context, builder, dtype, value) for value in (1.0, 0.0))
     letter = ir.IntType(8)(ord(get_blas_kind(dtype)))
