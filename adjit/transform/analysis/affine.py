@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from numba import types
 
-from adjit.runtime.library import same_extent
+from adjit.runtime.library import check_output, check_separate, same_extent
 from adjit.transform import ir
-from adjit.transform.analysis.extents import extent_source, sliced
+from adjit.transform.analysis.extents import extent_source, ndim, sliced
 
 Loop = ir.For | ir.While
 # A loop stands for its counter, a variable for an integer fixed before all loops, a pair for an array's extent along
@@ -177,7 +177,16 @@ class Iterations:
                 assert left is not None
                 assert right is not None
                 self._equalities.equate(right, left)
-            elif not isinstance(op, ir.Extent | ir.Comment):
+            elif isinstance(op, ir.Call) and op.callee is check_output:
+                output, argument = op.args
+                for axis in range(ndim(output)):
+                    own, other = self.extent(output, axis), self.extent(argument, axis)
+                    assert own is not None
+                    assert other is not None
+                    self._equalities.equate(other, own)
+            elif not isinstance(op, ir.Extent | ir.Comment) and not (
+                isinstance(op, ir.Call) and op.callee is check_separate
+            ):
                 break
         self._values = {v: found for v, found in self._values.items() if v in self._counts}
 

@@ -10,7 +10,7 @@ import pytest
 from numba import types
 
 import adjit
-from adjit.runtime.library import same_extent
+from adjit.runtime.library import check_output, check_separate, same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Equalities, Iterations
 from adjit.transform.analysis.extents import extent_source
@@ -84,6 +84,18 @@ def test_what_is_checked_on_entry_is_equal():
         Affine({(p["A"], 1): 1})
     }
     assert iterations.value(sizes[2]) == Affine({(p["A"], 1): 1})
+
+
+def test_an_output_has_the_extents_of_its_argument():
+    p = Program(A=MATRIX, v=VECTOR, A_bar=MATRIX)
+    p.emit(ir.Call(callee=check_output, args=(p["A_bar"], p["A"]), outs=(), effect=True))
+    p.emit(ir.Call(callee=check_separate, args=(p["A_bar"], p["v"]), outs=(), effect=True))
+    sizes = [p.extent(p["A"], 1), p.extent(p["v"], 0)]
+    p.emit(ir.Call(callee=same_extent, args=(sizes[1], sizes[0]), outs=(), effect=True))
+    iterations = Iterations(p.function())
+    for axis in range(2):
+        assert iterations.extent(p["A_bar"], axis) == Affine({(p["A"], axis): 1})
+    assert iterations.extent(p["v"], 0) == Affine({(p["A"], 1): 1})
 
 
 def test_what_is_checked_after_something_else_is_not():
