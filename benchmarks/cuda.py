@@ -5,10 +5,11 @@
 
 Seven workloads (`cuda_workloads.py`), each in float64 and float32, beside other libraries (`cuda_peers.py`) where these
 are installed. Before anything is timed, what each way computes is compared with the hand-written adjoint. Then the ways
-take turns, and of their rounds, timed with events, medians are taken. Out: `cuda.json`, with all of it, and the table
-`cuda.md`, which is printed. Columns: milliseconds; gradient over primal; adjit over hand; of the rate at which memory
-is copied, as measured in this run, how much the bytes that a gradient has to move make; launches; the most registers of
-a kernel; the error against the hand-written one.
+take turns, each with several runs one after another, as in a loop that fits a model; of the rounds medians are taken.
+What sets up the seeds is taken off. Out: `cuda.json`, with all of it, and the table `cuda.md`, which is printed.
+Columns: milliseconds of a run, and those that the host takes to issue it, beside which the device works; gradient over
+primal; adjit over hand; of the rate at which memory is copied, as measured in this run, how much the bytes that a
+gradient has to move make; launches; the most registers of a kernel; the error against the hand-written one.
 
 Without a GPU it says so and does nothing. With NUMBA_ENABLE_CUDASIM=1 it runs, small, in the simulator: its times mean
 nothing then, but the errors do.
@@ -33,6 +34,7 @@ import numpy as np  # noqa: E402
 from numba import cuda  # noqa: E402
 
 TOLERANCE = {"float64": 1e-9, "float32": 2e-3}
+LONG, MOST_RUNS = 10.0, 20  # milliseconds of a measurement, and its runs
 
 
 def loaded(name):
@@ -54,18 +56,26 @@ def named(name):
     return name.decode() if isinstance(name, bytes) else name
 
 
-def spent(run):
-    """The milliseconds between two events around it; in the simulator, whose events have no times, by the clock."""
-    if is_simulated():
-        begin = time.perf_counter()
+def spent(run, count=1):
+    """Milliseconds a run, of so many one after another, with the wait for the last; and those until all were issued.
+
+    By the clock: what is waited for is the device, by whichever library the work is.
+    """
+    wait = getattr(run, "wait", cuda.synchronize)
+    begin = time.perf_counter()
+    for _ in range(count):
         run()
-        return 1e3 * (time.perf_counter() - begin)
-    first, last = cuda.event(), cuda.event()
-    first.record()
+    issued = time.perf_counter()
+    wait()
+    return 1e3 * (time.perf_counter() - begin) / count, 1e3 * (issued - begin) / count
+
+
+def enough(run):
+    """How many runs make a measurement: so many that its begin and its end are little of it, and few enough that the
+    host issues them without a wait for the device."""
     run()
-    last.record()
-    last.synchronize()
-    return first.elapsed_time(last)
+    getattr(run, "wait", cuda.synchronize)()
+    return max(3, min(MOST_RUNS, math.ceil(LONG / spent(run)[0])))
 
 
 def copy_rate(scale, rounds):
@@ -74,7 +84,7 @@ def copy_rate(scale, rounds):
     source, target = (cuda.to_device(np.zeros(size // 8)) for _ in range(2))
     target.copy_to_device(source)
     cuda.synchronize()
-    best = statistics.median(spent(lambda: target.copy_to_device(source)) for _ in range(rounds))
+    best = statistics.median(spent(lambda: target.copy_to_device(source), 5)[0] for _ in range(rounds))
     return 2e-6 * source.nbytes / best if best else math.nan
 
 
@@ -132,6 +142,17 @@ def errors(workload):
     }
 
 
+def seeded(way, workload):
+    """Runs with the seeds that the one before has taken away; what else a run leaves in the shadows does not matter to
+    its time."""
+
+    def run():
+        workload.reseed()
+        way()
+
+    return run
+
+
 def measured(workload, precision, rounds, rate):
     """A row for each way, the primal first."""
     workload.primal()
@@ -145,16 +166,20 @@ def measured(workload, precision, rounds, rate):
             "workload": workload.name, "precision": precision, "way": name, "launches": len(launched),
             "registers": registers(launched), "error": wrong.get(name),
         }  # fmt: skip
-    # what a run leaves in the shadows does not matter to its time
+    takers = [name for name, way in workload.ways.items() if workload.seeds and not hasattr(way, "wait")]
+    ways |= {name: seeded(ways[name], workload) for name in takers} | {"seeds": workload.reseed}
+    counts = {name: 1 if is_simulated() else enough(way) for name, way in ways.items()}
     taken = {name: [] for name in ways}
     for _ in range(rounds):
         for name, way in ways.items():
-            taken[name].append(spent(way))
+            taken[name].append(spent(way, counts[name]))
+    times = {name: np.median(found, axis=0) for name, found in taken.items()}
     for name, row in rows.items():
-        row["ms"] = statistics.median(taken[name])
+        row["ms"], row["host ms"] = map(float, times[name] - (times["seeds"] if name in takers else 0.0))
+    for name, row in rows.items():
         if name != "primal":
-            row["over primal"] = row["ms"] / statistics.median(taken["primal"])
-            row["over hand"] = row["ms"] / statistics.median(taken["hand"])
+            row["over primal"] = row["ms"] / rows["primal"]["ms"]
+            row["over hand"] = row["ms"] / rows["hand"]["ms"]
             row["of copy"] = 1e-6 * workload.moved / row["ms"] / rate
     return list(rows.values())
 
@@ -164,6 +189,7 @@ COLUMNS = (
     "precision",
     "way",
     "ms",
+    "host ms",
     "over primal",
     "over hand",
     "of copy",

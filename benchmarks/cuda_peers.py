@@ -1,8 +1,8 @@
 """The workloads of `cuda_workloads.py` in JAX and torch, whichever are installed, as their users write them.
 
-`ways(name, arguments, wrt, seed)` are the gradients of a workload, by library: functions without arguments that wait
-for what they compute, and whose `found` has it, by the names in `wrt`. `seed` is what an array is pulled back along;
-None where the value is a number.
+`ways(name, arguments, wrt, seed)` are the gradients of a workload, by library: functions without arguments, whose
+`wait` waits for what they compute, and whose `found` has it, by the names in `wrt`. `seed` is what an array is pulled
+back along; None where the value is a number.
 
     JAX             one jitted function of the arguments and the seed
     torch           eager, by autograd
@@ -52,7 +52,10 @@ class Jax:
             value, pull = jax.vjp(of, *(arguments[place] for place in places))
             return pull(jax.numpy.ones((), value.dtype) if seed is None else seed)
 
-        return lambda: jax.block_until_ready(made(arguments, seed))
+        return lambda: made(arguments, seed)
+
+    def wait(self, values):
+        self.jax.block_until_ready(values)
 
     def fetch(self, value):
         return np.asarray(value)
@@ -89,6 +92,10 @@ class Torch:
 
         value = self.torch.compile(value) if self.is_compiled else value
         return lambda: self.torch.autograd.grad(value(), own, grad_outputs=seed)
+
+    def wait(self, values):
+        if self.device == "cuda":
+            self.torch.cuda.synchronize()
 
     def fetch(self, value):
         return value.cpu().numpy()
@@ -152,6 +159,9 @@ class Way:
 
     def __call__(self):
         self.last = self.run()
+
+    def wait(self):
+        self.lib.wait(self.last)
 
     def found(self):
         return {name: self.lib.fetch(bar) for name, bar in zip(self.names, self.last, strict=True)}

@@ -1,5 +1,8 @@
 """Seven workloads for a GPU, each with kernels and an adjoint written by hand.
 
+What is cleared by hand is so under a condition, as in generated kernels: a store to what is being loaded holds up a
+multiprocessor (adjit/transform/cuda/memory_order.py).
+
 `workloads(dtype, scale)` makes them in one precision; `scale` is one at the sizes that are measured. Of a workload,
 `ways` are the gradients to be compared, by name: functions without arguments that fill its `bars`, device arrays, from
 what these hold after `fresh`. `primal` runs what is differentiated.
@@ -41,6 +44,14 @@ class Workload:
         """Zeros in all shadows, and the seeds."""
         for name, bar in self.bars.items():
             bar.copy_to_device(self.seeds.get(name, np.zeros(bar.shape, bar.dtype)))
+
+    def __post_init__(self):
+        self.kept = {name: cuda.to_device(seed) for name, seed in self.seeds.items()}
+
+    def reseed(self):
+        """The seeds, which a run takes away."""
+        for name, seed in self.kept.items():
+            self.bars[name].copy_to_device(seed)
 
     def found(self):
         return {name: bar.copy_to_host() for name, bar in self.bars.items() if name not in self.seeds}
@@ -294,8 +305,10 @@ def filters(dtype, scale, g):
             for k in range(TAPS):
                 total += h[k] * at(x, i + k - 2)
             y = math.tanh(total)
-            bar = (one - y * y) * y_bar[i]
-            y_bar[i] = none
+            seed = y_bar[i]
+            bar = (one - y * y) * seed
+            if seed != none:
+                y_bar[i] = none
             kept[i] = bar
             for k in range(TAPS):
                 part[k, t] += at(x, i + k - 2) * bar
@@ -378,8 +391,10 @@ def log_sums(dtype, scale, g):
                 part[t] = part[t] + math.log1p(exp)
             cuda.syncthreads()
         if t == 0:
-            part_bar[0] = out_bar[row]
-            out_bar[row] = none
+            seed = out_bar[row]
+            part_bar[0] = seed
+            if seed != none:
+                out_bar[row] = none
         for level in range(levels - 1, -1, -1):
             cuda.syncthreads()
             half = (TX // 2) >> level
@@ -408,7 +423,7 @@ def log_sums(dtype, scale, g):
 
 def interpolation(dtype, scale, g):
     n, m = max(2 * TX + 5, int(2**23 * scale)), max(9, int(2**20 * scale))
-    one = dtype.type(1)
+    one, none = dtype.type(1), dtype.type(0)
 
     @cuda.jit
     def interpolate(table, k, f, y):
@@ -422,7 +437,8 @@ def interpolation(dtype, scale, g):
         i = cuda.grid(1)
         if i < y_bar.size:
             j, bar, part = k[i], y_bar[i], f[i]
-            y_bar[i] = dtype.type(0)
+            if bar != none:
+                y_bar[i] = none
             f_bar[i] += (table[j + 1] - table[j]) * bar
             cuda.atomic.add(table_bar, j, (one - part) * bar)
             cuda.atomic.add(table_bar, j + 1, part * bar)
@@ -468,7 +484,8 @@ def logistic(dtype, scale, g):
                 kept[t] = x
                 x = own * x * (one - x)
             bar, own_bar = y_bar[i], none
-            y_bar[i] = none
+            if bar != none:
+                y_bar[i] = none
             for t in range(STEPS - 1, -1, -1):
                 x = kept[t]
                 own_bar += x * (one - x) * bar

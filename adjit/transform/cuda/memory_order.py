@@ -1,15 +1,24 @@
-"""In kernels, loads stand before stores to other arrays, and atomic additions after all that does not wait for them.
+"""In kernels, loads stand before stores to other arrays, and atomic additions after all that does not wait for them; a
+store to what is being loaded waits for that.
 
-In: the operations of a kernel. Out: the same, in another order.
+In: the operations of a kernel. Out: the same, in another order, and with conditions before some stores.
 
+    stored_bar = y_bar[i]                          stored_bar = y_bar[i]
     y_bar[i] = 0.0                                 r_bar_item = r_bar[i]
-    cuda.atomic.add(table_bar, j, v)               y_bar[i] = 0.0
-    r_bar[i] += table[j] * w                       r_bar[i] = r_bar_item + table[j] * w
-                                                   cuda.atomic.add(table_bar, j, v)
+    cuda.atomic.add(table_bar, j, stored_bar)      if stored_bar != 0.0:
+    r_bar[i] += table[j] * stored_bar                  y_bar[i] = 0.0
+                                                   r_bar[i] = r_bar_item + table[j] * stored_bar
+                                                   cuda.atomic.add(table_bar, j, stored_bar)
 
 A compiler moves no load up over a store, as it does not know that the arrays are apart; nor can a thread go on before
 what it loads is there. Several loads in a row are waited for once. What is loaded moves over stores alone: between them
 the compiler puts it where it likes.
+
+A store does not wait for a load of the same element, unless it stores what follows from it. On an H200 it then holds up
+all of the multiprocessor: `k[i] = y[i] * w[i]; y[i] = 0` in single precision takes 73 microseconds for 2^24 elements
+without the second store, 80 with it, and 426 if it comes before the first one. As a condition asks what was loaded, it
+is waited for: 90. (With it: interpolation 463 to 246, tridiagonal systems 1268 to 541, a filter 1063 to 136, all single
+precision.)
 """
 
 from __future__ import annotations
@@ -17,6 +26,8 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Collection, Sequence
+
+from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
@@ -27,7 +38,8 @@ def in_memory_order(ops: Sequence[ir.Op], aliases: Aliases) -> list[ir.Op]:
     """The operations of a kernel, with loads early and atomic additions late."""
     region = ir.Region((), tuple(ops), ())
     own = frozenset(op.out for op in region.inside if isinstance(op, ir.Alloc))
-    return _Order(aliases, own, region).ordered(ops)
+    order = _Order(aliases, own, region)
+    return order.waiting(order.ordered(ops))
 
 
 class _Order:
@@ -105,6 +117,45 @@ class _Order:
                 # it is written where it is read
                 behind.update(op.args if behind.intersection(op.outs) else ())
             needed.update(op.operands)
+
+    def waiting(self, ops: Sequence[ir.Op]) -> list[ir.Op]:
+        """The operations, and those inside them, with clears that ask what was loaded."""
+        found: list[ir.Op] = []
+        for op in ops:
+            if op.regions:
+                inner = [ir.with_ops(region, self.waiting(region.ops)) for region in op.regions]
+                found.append(ir.with_regions(op, inner))
+                continue
+            place = self.loaded(op, found) if isinstance(op, ir.Store) and op.handed_on else None
+            if place is None:
+                found.append(op)
+                continue
+            load = found[place]
+            assert isinstance(load, ir.Load)
+            assert isinstance(op, ir.Store)
+            # a statement of its own, as it stands before the store
+            found[place] = dataclasses.replace(load, early=True)
+            test = ir.Var("is_there", types.boolean)
+            found.append(ir.Call(callee=operator.ne, args=(load.out, op.value), outs=(test,), origin=op.origin))
+            found.append(ir.If(condition=test, then=ir.Region((), (op,), ()), origin=op.origin))
+        return found
+
+    def loaded(self, clear: ir.Store, before: Sequence[ir.Op]) -> int | None:
+        """Where, of the operations before a clear, the load of its element stands, if nothing can have changed that."""
+        if clear.add or not self.is_shown(clear.array):
+            return None
+        for k in range(len(before) - 1, -1, -1):
+            op = before[k]
+            if isinstance(op, ir.Load) and op.array is clear.array and op.index == clear.index:
+                return k
+            writes = (own.memory_written for own in ir.with_inner(op))
+            if _is_waited_for(op) or any(a is not None and self.is_same(a, clear.array) for a in writes):
+                return None
+        return None
+
+    def is_same(self, left: ir.Operand, right: ir.Operand) -> bool:
+        """Whether two arrays may share memory."""
+        return self.aliases.find(left) is self.aliases.find(right)
 
     def is_shown(self, array: ir.Operand) -> bool:
         """Whether it is an array of the caller's, or of another kernel's."""

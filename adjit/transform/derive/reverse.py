@@ -148,7 +148,9 @@ class _Reverse(Adjoints):
         bar = self.builder.load(shadow, op.index, "stored_bar") if is_active else None
         if not op.add:
             zero = typed_const(0, array_type_of(shadow).dtype)
-            self.builder.store(shadow, op.index, zero, promised=op.promised)
+            self.builder.emit(
+                ir.Store(array=shadow, index=tuple(op.index), value=zero, promised=op.promised, handed_on=True)
+            )
         self.add(op.value, bar)
 
     # ------------------------------------------------------------------------------------------------ control flow

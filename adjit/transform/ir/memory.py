@@ -83,6 +83,7 @@ class Store(Op):
     atomic: threads may add to the element at the same time, or raise or lower it; in kernels.
     extreme: "max" or "min": it stands, alone, in a branch that is taken where the value is greater than the element, or
     less, and more than one thread of a kernel may do so.
+    handed_on: it clears an adjoint, which has gone on to what it is the adjoint of; the sign of that zero says nothing.
     """
 
     array: Operand = operand(memory="written")
@@ -92,6 +93,7 @@ class Store(Op):
     promised: bool | Literal["surely"] = False
     atomic: bool = False
     extreme: Literal["", "max", "min"] = ""
+    handed_on: bool = False
 
 
 @dataclass(frozen=True)

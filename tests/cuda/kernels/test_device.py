@@ -318,3 +318,20 @@ def seeping(u0, steps):
             v[i] = u[i] + 0.1 * (u[i - 1] - 2.0 * u[i] + u[i + 1])
         u, v = v, u
     return np.sum(u * u)
+
+
+@cuda.jit
+def drained(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = x[i] * x[i]
+        x[i] = 0.0
+
+
+def test_clears_ask_what_was_loaded():
+    types = "float64[::1], float64[::1]"
+    text = code_in(adjit.cuda.adjoint(drained).source(types, block=8))
+    assert re.search(r"if stored_bar != 0.0:\n +y_bar\[i\] = 0.0\n", text)
+    # of which nothing is loaded; and one of the user's, where the sign of what was there counts
+    assert re.search(r"^        x_bar\[i\] = ", text, re.M)
+    assert "!=" not in adjit.cuda.tangent(drained).source(types, block=8)
