@@ -12,11 +12,12 @@ on NumPy's arrays.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numba import config, types
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = {"primal": "", "tangent": "_dot", "adjoint": "_bar"}
 MOST_THREADS = 1024  # of a block
+MOST_PLANS = 256  # of a kernel
 
 
 def adjoint(kernel: Any, **options: Any) -> DerivedKernel:
@@ -88,6 +90,7 @@ class DerivedKernel:
             self._shadow_names.append(unused(name + SUFFIXES[kind], taken))
             taken.append(self._shadow_names[-1])
         self._made: dict[Asked, _Made] = {}
+        self._plans: dict[tuple[Any, ...], _Plan] = {}
 
     @property
     def is_on_device(self) -> bool:
@@ -107,11 +110,41 @@ class DerivedKernel:
             from adjit.runtime.cuda import arrays, backend, streams
 
             given = (*arguments, *named.values())
-            arrays.check_one_device(f"{self.kind}({self.function.__name__})", given)
-            with backend.in_context(), streams.on(stream or streams.current() or arrays.stream_for(given)):
-                self._run(grid, block, shared_bytes, arguments, named)
+            at_once = arrays.at_once(given)
+            if at_once is None:
+                arrays.check_one_device(f"{self.kind}({self.function.__name__})", given)
+                with backend.in_context(), streams.on(stream or streams.current() or arrays.stream_for(given)):
+                    self._run(grid, block, shared_bytes, arguments, named)
+                return
+            with backend.in_context(), streams.on(stream or streams.current()):
+                key = (block, len(grid), tuple(named), arrays.kinds(at_once))
+                plan = self._plans.get(key)
+                if plan is None or not plan.run(grid, shared_bytes, at_once):
+                    count = len(arguments)
+                    own = dict(zip(named, at_once[count:], strict=True))
+                    self._run(grid, block, shared_bytes, at_once[:count], dict(own))
+                    if len(self._plans) < MOST_PLANS and (plan := self._planned(grid, block, at_once[:count], own)):
+                        self._plans[key] = plan
 
         return launch
+
+    def _planned(
+        self, grid: Sequence[int], block: tuple[int, int, int], arguments: Sequence[Any], shadows: Mapping[str, Any]
+    ) -> _Plan | None:
+        """How a launch with arguments of these kinds goes that has gone before; None where more has to be asked."""
+        names = self._shadow_names
+        positions = {names.index(name): k for k, name in enumerate(shadows) if name in names}
+        if len(positions) != len(shadows) or len(arguments) != len(names):
+            return None
+        if not all(self.is_array(arguments[k]) for k in positions):
+            return None
+        own = [*arguments, *shadows.values()]
+        order = tuple(len(arguments) + positions[k] for k in sorted(positions))
+        made = self._made[self._asked(block, len(grid), sorted(positions))]
+        runs = made.runs_for([*arguments, *grid, 0, *(own[k] for k in order)])
+        pairs = tuple((k, len(arguments) + place) for k, place in positions.items())
+        arrays = tuple(k for k, value in enumerate(own) if self.is_array(value))
+        return None if runs is None else _Plan(runs, len(arguments), order, pairs, arrays)
 
     def source(
         self,
@@ -198,6 +231,8 @@ class DerivedKernel:
 
     def type_of(self, value: Any) -> types.Type:
         """The type of an argument or a shadow, as the transformation sees it."""
+        if type(value) is int:
+            return types.int64
         if hasattr(type(value), "is_on_gpu"):
             from adjit.runtime.cuda import arrays
 
@@ -303,6 +338,33 @@ class DerivedKernel:
         return is_on_device(value) if self.is_on_device else isinstance(value, np.ndarray)
 
 
+class _Plan(NamedTuple):
+    """A launch of a function of the host's, with numbers and arrays of the backend's of which the kinds are known.
+
+    Of what a launch is given, arguments and then shadows: first: how many are arguments; order: the shadows, as they
+    are passed; pairs: an argument and its shadow; arrays: those that share no memory
+    """
+
+    runs: Callable[..., None]
+    first: int
+    order: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]
+    arrays: tuple[int, ...]
+
+    def run(self, grid: Sequence[int], shared_bytes: int, own: Sequence[Any]) -> bool:
+        """Launches it; False if it did not, as more has to be asked."""
+        from adjit.runtime.cuda import memory
+
+        if is_asked_for() or any(own[k].shape != own[shadow].shape for k, shadow in self.pairs):
+            return False
+        if not memory.are_apart(*(own[k] for k in self.arrays)):
+            return False
+        if 0 not in grid:
+            with np.errstate(all="ignore"):
+                self.runs(*own[: self.first], *grid, shared_bytes, *(own[k] for k in self.order))
+        return True
+
+
 class _OfTypes:
     """What is asked for, for some types of arguments; `runs`: what is called, once it has been loaded."""
 
@@ -351,6 +413,11 @@ class _Made:
             return
         with np.errstate(all="ignore"):
             self.runs(found)(*given)
+
+    def runs_for(self, given: Sequence[Any]) -> Any:
+        """What is called with arguments of these types; None if it has not been called yet."""
+        found = self.by_types.get(tuple(map(self.owner.type_of, given)))
+        return None if found is None else found.runs
 
     def runs(self, found: _OfTypes) -> Any:
         if found.runs is None:
@@ -472,6 +539,19 @@ class _Compiled(SpecialisedDispatcher):
 def _configuration(given: Any) -> tuple[tuple[int, ...], tuple[int, int, int], Any, int]:
     """The grid, the block, the stream and the bytes of shared memory of `kernel[grid, block, stream, bytes]`."""
     items = given if isinstance(given, tuple) else (given,)
+    try:
+        return _known_configuration(items)
+    except TypeError:
+        # lists
+        return _read_configuration(items)
+
+
+@functools.lru_cache(maxsize=256)
+def _known_configuration(items: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, int, int], Any, int]:
+    return _read_configuration(items)
+
+
+def _read_configuration(items: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, int, int], Any, int]:
     if not 2 <= len(items) <= 4:
         raise WrongCall(
             f"a launch with {len(items)} entries in brackets",

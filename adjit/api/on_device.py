@@ -49,16 +49,23 @@ class OnDevice(Specialising, Picklable):
     def __init__(self, derivative: Derivative, options: Options) -> None:
         self._describe(derivative, options)
         self.overloads: dict[tuple[types.Type, ...], Any] = {}
+        self._by_kinds: dict[tuple[Any, ...], Any] = {}  # the same, by what is quickly asked
+        self._count = len(derivatives.named_parameters(derivative).parameters)
         self._dress()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         from adjit.runtime.cuda import arrays, backend, streams
 
-        bound = derivatives.bound(self.derivative, arguments, keywords)
-        own = _leaves_of(bound)
+        if keywords or len(arguments) != self._count:
+            arguments = derivatives.bound(self.derivative, arguments, keywords)
+        at_once = arrays.at_once(arguments)
+        if at_once is not None:
+            with backend.in_context():
+                return arrays.converted(self._called(at_once), "numba")
+        own = _leaves_of(arguments)
         # what the caller chose with `adjit.cuda.on` comes first
         with backend.in_context(), streams.on(streams.current() or arrays.stream_for(own)):
-            given = _given(self.derivative, list(self.__signature__.parameters), bound)
+            given = _given(self.derivative, list(self.__signature__.parameters), arguments)
             arrays.check_one_device(shown(self.derivative), own)
             found = self._called(given)
             return arrays.as_first(found, own)
@@ -145,11 +152,18 @@ class OnDevice(Specialising, Picklable):
             return pipeline.source(derivative, given, fastmath=self.options.fastmath is True)
 
     def _made_for(self, arguments: Sequence[Any]) -> Any:
-        given = tuple(map(self._type_of, arguments))
-        found = self.overloads.get(given)
+        from adjit.runtime.cuda import arrays
+
+        kinds = arrays.kinds(arguments)
+        found = self._by_kinds.get(kinds) if kinds is not None else None
         if found is None:
-            with compiler_lock:
-                found = self.overloads.get(given) or self.overloads.setdefault(given, self._compiled(given))
+            given = tuple(map(self._type_of, arguments))
+            found = self.overloads.get(given)
+            if found is None:
+                with compiler_lock:
+                    found = self.overloads.get(given) or self.overloads.setdefault(given, self._compiled(given))
+            if kinds is not None:
+                self._by_kinds[kinds] = found
         return found
 
     def _compiled(self, given: Sequence[types.Type]) -> Any:

@@ -37,7 +37,7 @@ def _as_numpys(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
 
 def _together(*operands: Any) -> tuple[Any, ...]:
     """The operands of one operation; Python's own numbers as NumPy's where one of the others is a float32."""
-    if not any(isinstance(o, np.float32) for o in operands):
+    if np.float32 not in map(type, operands):
         return operands
     return tuple(np.float64(o) if type(o) is float else np.int64(o) if type(o) is int else o for o in operands)
 

@@ -19,7 +19,7 @@ from numba import from_dtype, types
 from adjit.errors import WrongDevice
 from adjit.runtime.cuda.backend import alias, as_backend, as_device_array, cuda, view
 from adjit.runtime.cuda.device_array import DeviceArray
-from adjit.runtime.library.gpus import MODULE
+from adjit.runtime.library.gpus import MODULE, SIMULATED
 from adjit.runtime.library.gpus import is_on_device as is_device_array
 from adjit.runtime.library.xoroshiro import States
 
@@ -28,7 +28,7 @@ def type_of(array: Any) -> types.Array:
     """numba's type for an array on the device."""
     own = as_device_array(array)
     if isinstance(own, DeviceArray):
-        return _type_of(own.dtype, own.ndim, own.layout)
+        return _type_of(*own.kind)
     seen = alias(own)
     layout = "C" if seen.flags.c_contiguous else "F" if seen.flags.f_contiguous else "A"
     return _type_of(seen.dtype, seen.ndim, layout)
@@ -51,6 +51,45 @@ def given(owner: str, name: str, value: Any) -> Any:
             instead=f"Pass {MODULE}.cuda.to_device(...) of it, cupy.asarray(...), or a torch tensor on the device.",
         )
     return as_device_array(value) if is_device_array(value) else value
+
+
+_NUMBERS = frozenset({float, int, np.float64, np.float32, np.int64, np.int32})
+
+
+def at_once(arguments: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Numbers and arrays of the backend's own, for the host's function; None if there are others among them, or
+    several GPUs, so that more has to be asked."""
+    if not _is_only_one():
+        return None
+    found = []
+    for value in arguments:
+        kind = type(value)
+        if kind is DeviceArray or (hasattr(kind, "__cuda_ndarray__") and not value.dtype.names):
+            found.append(as_device_array(value))
+        elif kind in _NUMBERS:
+            found.append(value)
+        else:
+            return None
+    return tuple(found)
+
+
+def kinds(own: Sequence[Any]) -> tuple[Any, ...] | None:
+    """What types of such arguments are made of, which takes less to compare; None if there are others among them."""
+    found: list[Any] = []
+    for value in own:
+        kind = type(value)
+        if kind is DeviceArray:
+            found.append(value.kind)
+        elif kind in _NUMBERS:
+            found.append(kind)
+        else:
+            return None
+    return tuple(found)
+
+
+@functools.cache
+def _is_only_one() -> bool:
+    return not SIMULATED and len(cuda.gpus) == 1
 
 
 def check_one_device(owner: str, arguments: Sequence[Any]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -120,8 +119,15 @@ def as_device_array(value: Any) -> Any:
         return value
     if SIMULATED:
         return _simulated(value)
-    if hasattr(value, "__cuda_array_interface__"):
-        interface, keep = value.__cuda_array_interface__, value
+    if BACKEND == "numba-cuda" and hasattr(type(value), "__cuda_ndarray__"):
+        # without the interface, which it puts together each time that it is asked
+        if value.stream:
+            _wait_for(int(value.stream))
+        place = int(value.gpu_data.device_pointer)
+        return DeviceArray(place, value.shape, value.strides, value.dtype, value)
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        keep = value
         _wait_for(interface.get("stream"))
     else:
         interface, keep = described(value, _LEGACY_STREAM)
@@ -190,11 +196,6 @@ def copy_flat(source: Any, target: Any, stream: Any) -> None:
         )
 
 
-@contextlib.contextmanager
-def in_context() -> Iterator[None]:
+def in_context() -> contextlib.AbstractContextManager[Any]:
     """Within it, the backend asks the driver once for the context of this thread."""
-    if SIMULATED:
-        yield
-        return
-    with cuda.cudadrv.devices._runtime.ensure_context():
-        yield
+    return contextlib.nullcontext() if SIMULATED else cuda.cudadrv.devices._runtime.ensure_context()

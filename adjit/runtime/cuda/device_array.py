@@ -8,6 +8,7 @@ and the words that a kernel is given for it. Made in a microsecond, where the ba
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
@@ -15,6 +16,16 @@ import numpy as np
 
 from adjit.runtime.cuda.described import Described
 from adjit.runtime.library.gpus import MODULE
+
+
+@functools.lru_cache(maxsize=4096)
+def _in_order(shape: tuple[int, ...], itemsize: int) -> tuple[int, tuple[int, ...]]:
+    """How many elements an array of this shape has, and its strides in C order."""
+    strides, size = [], 1
+    for extent in reversed(shape):
+        strides.append(size * itemsize)
+        size *= extent
+    return size, tuple(reversed(strides))
 
 
 class DeviceArray:
@@ -27,15 +38,13 @@ class DeviceArray:
         self, place: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: np.dtype[Any], keep: Any
     ) -> None:
         self.place, self.shape, self.dtype, self.keep = place, shape, dtype, keep
-        own, size = [], 1
-        for extent in reversed(shape):
-            own.append(size * dtype.itemsize)
-            size *= extent
-        in_order = tuple(reversed(own))
-        self.size = size
+        self.size, in_order = _in_order(shape, dtype.itemsize)
         self.strides = in_order if strides is None else strides
-        lies_so = (s == o or n == 1 for s, o, n in zip(self.strides, in_order, shape, strict=True))
-        self.is_c_contiguous = strides is None or not size or all(lies_so)
+        self.is_c_contiguous = (
+            self.strides == in_order
+            or not self.size
+            or all(s == o or n == 1 for s, o, n in zip(self.strides, in_order, shape, strict=True))
+        )
 
     @property
     def ndim(self) -> int:
@@ -51,6 +60,11 @@ class DeviceArray:
         if self.is_c_contiguous:
             return "C"
         return "F" if self.alias().flags.f_contiguous else "A"
+
+    @property
+    def kind(self) -> tuple[np.dtype[Any], int, str]:
+        """What its type says of it."""
+        return self.dtype, len(self.shape), "C" if self.is_c_contiguous else self.layout
 
     @property
     def bounds(self) -> tuple[int, int]:

@@ -13,6 +13,8 @@ import contextlib
 import ctypes
 import functools
 import importlib
+import struct
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -87,47 +89,74 @@ class Kernel(ByBackend):
     def __init__(self, dispatcher: Any) -> None:
         super().__init__(dispatcher)
         (self.compiled,) = dispatcher.overloads.values()
-        self.packs = tuple(map(_pack, self.compiled.argument_types))
+        given = list(map(as_numba_type, self.compiled.argument_types))
+        self.numbers = [None if isinstance(type_, types.Array) else _number(type_) for type_ in given]
+        self.layout = struct.Struct(layout(given))
+        self.room = ctypes.c_char * self.layout.size
+        self.size = ctypes.c_size_t(self.layout.size)
+        self.handles: dict[Any, int] = {}
 
     def launch(self, shape: tuple[Any, ...], *arguments: Any) -> None:
         """Launches it on a grid of blocks."""
         grid, block, stream = shape
         words: list[Any] = []
-        for pack, argument in zip(self.packs, arguments, strict=True):
-            if pack is None:
+        for number, argument in zip(self.numbers, arguments, strict=True):
+            if number is None:
                 words += argument.words
             else:
-                words.append(pack(argument))
-        function = self.compiled._codelibrary.get_cufunc().kernel
-        _core().launch(_stream(int(stream) if stream else 0), _config(grid, block), function, *words)
+                words.append(number(argument).value)
+        packed = self.room()
+        self.layout.pack_into(packed, 0, *words)
+        extra = _Extra(_BUFFER, ctypes.addressof(packed), _SIZE, ctypes.addressof(self.size), _END)
+        failed = _driver().cuLaunchKernel(
+            self.handle(), *_three(grid), *_three(block), 0, int(stream) if stream else 0, None, extra
+        )
+        if failed:
+            fault = importlib.import_module("numba.cuda.cudadrv.driver").CudaAPIError
+            raise fault(failed, f"cuLaunchKernel of {self.dispatcher.__name__} failed")
+
+    def handle(self) -> int:
+        """The driver's, in this context."""
+        own = self.compiled._codelibrary.get_cufunc()
+        found = self.handles.get(own)
+        if found is None:
+            found = self.handles[own] = int(own.kernel.handle)
+        return found
+
+
+_Extra = ctypes.c_void_p * 5
+_END, _BUFFER, _SIZE = 0, 1, 2  # CU_LAUNCH_PARAM_END, _BUFFER_POINTER and _BUFFER_SIZE of the driver's API
 
 
 @functools.cache
-def _core() -> Any:
-    return importlib.import_module("cuda.core")
+def _driver() -> Any:
+    """The driver's own library, which numba-cuda has found already."""
+    found = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    extents: list[Any] = [ctypes.c_uint] * 7
+    found.cuLaunchKernel.argtypes = [ctypes.c_void_p, *extents, ctypes.c_void_p, ctypes.c_void_p, _Extra]
+    return found
 
 
-@functools.lru_cache(maxsize=4096)
-def _config(grid: Any, block: Any) -> Any:
-    return _core().LaunchConfig(grid=grid, block=block)
+def _three(extents: Any) -> tuple[int, ...]:
+    """The extents of a grid or a block along x, y and z."""
+    given = extents if isinstance(extents, tuple) else (extents,)
+    return (*map(int, given), 1, 1)[:3]
 
 
-@functools.cache
-def _stream(number: int) -> Any:
-    return _core().Stream.from_handle(number)
+def layout(given: Sequence[types.Type]) -> str:
+    """How a kernel finds arguments of these types, as `struct` writes it: one behind the other, each where a number of
+    its size may lie; of an array the words of `DeviceArray.words`."""
+    found = ("q" * (5 + 2 * type_.ndim) if isinstance(type_, types.Array) else _number(type_)._type_ for type_ in given)
+    return f"@{''.join(found)}"
 
 
-def _pack(type_: Any) -> Callable[[Any], Any] | None:
-    """What makes a word of an argument of this type; None for arrays, which have theirs."""
-    own = as_numba_type(type_)
-    if isinstance(own, types.Array):
-        return None
-    if isinstance(own, types.Boolean):
-        return bool
-    kinds = {np.dtype(name): getattr(ctypes, f"c_{name}") for name in _INTEGERS}
+def _number(type_: types.Type) -> Any:
+    """What makes a number of this type, as C has it: integers wrap around, what is too large for a float32 is inf."""
+    if isinstance(type_, types.Boolean):
+        return ctypes.c_bool
+    kinds: dict[Any, Any] = {np.dtype(name): getattr(ctypes, f"c_{name}") for name in _INTEGERS}
     kinds |= {np.dtype(np.float64): ctypes.c_double, np.dtype(np.float32): ctypes.c_float}
-    make: Callable[[Any], Any] = kinds[np.dtype(str(own))]
-    return make
+    return kinds[np.dtype(str(type_))]
 
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

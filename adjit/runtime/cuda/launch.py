@@ -9,6 +9,7 @@ In: extents, x first; text. Out: (grid, block, stream) for a launch; the host's 
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import math
 from collections.abc import Mapping, Sequence
@@ -37,9 +38,14 @@ _MOST_HIGH = 65535  # blocks along y and z that a grid may have
 
 def cover(*extents: int) -> Grid:
     """A thread for each trip; along y and z, where blocks are limited, threads go on to further trips."""
+    return *_covering(extents), current()
+
+
+@functools.lru_cache(maxsize=4096)
+def _covering(extents: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     block = _block(extents)
     counts = [max(1, -(-n // width)) for n, width in zip(extents, block, strict=True)]
-    return (counts[0], *(min(count, _MOST_HIGH) for count in counts[1:])), block, current()
+    return (counts[0], *(min(count, _MOST_HIGH) for count in counts[1:])), block
 
 
 def spread(*extents: int) -> Grid:
@@ -124,7 +130,7 @@ def threads_of_row(count: int, longest: int, along: bool, apart: bool) -> int:
 
 def in_blocks(*blocks: int, block: tuple[int, ...]) -> Grid:
     """So many blocks of this shape, x first."""
-    return blocks, block, current()
+    return tuple(map(int, blocks)), block, current()
 
 
 def bounds(threads: int) -> dict[str, Any]:

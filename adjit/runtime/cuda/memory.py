@@ -7,8 +7,6 @@ In: shapes and dtypes. Out: arrays in C order.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -92,7 +90,12 @@ def ones_like(array: Any, dtype: Any = None) -> Any:
 
 def copy(array: Any) -> Any:
     """A copy in C order."""
-    made = empty(alias(array).shape, alias(array).dtype)
+    if isinstance(array, DeviceArray) and array.is_c_contiguous:
+        made = empty(array.shape, array.dtype)
+        copy_flat(array, made, current())
+        return made
+    seen = alias(array)
+    made = empty(seen.shape, seen.dtype)
     _copy_into(array, made)
     return made
 
@@ -167,17 +170,26 @@ def check_output(output: Any, argument: Any) -> None:
         )
 
 
-def are_apart(arrays: Sequence[Any]) -> bool:
+def are_apart(*arrays: Any) -> bool:
     """Whether it takes no more than a look at where they begin and end to see that no two share memory."""
-    if not all(isinstance(a, DeviceArray) for a in arrays):
-        return False
-    spans = sorted(a.bounds for a in arrays if a.size)
-    return all(end <= begin for (_, end), (begin, _) in itertools.pairwise(spans))
+    spans = []
+    for array in arrays:
+        if not isinstance(array, DeviceArray):
+            return False
+        if array.size:
+            spans.append(array.bounds)
+    spans.sort()
+    last = 0
+    for begin, end in spans:
+        if begin < last:
+            return False
+        last = end
+    return True
 
 
 def check_separate(left: Any, right: Any) -> None:
     """Aliased if two arrays share memory of which one is written, or it takes long to see whether they do."""
-    if are_apart((left, right)):
+    if are_apart(left, right):
         return
     try:
         shared = np.shares_memory(alias(left), alias(right), max_work=_WORK)  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ In: a number of bytes and a stream. Out: a `Block`, which goes back when its las
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -19,37 +18,39 @@ class Pool:
     """Blocks by stream and size. `allocate` makes memory of so many bytes.
 
     What a block held is still read by kernels that were launched before it went back, so it is given again on the same
-    stream only, where those come first.
+    stream only, where those come first. A block goes whenever the collector runs, so there is no lock: each step is one
+    operation of a dictionary or a list.
     """
 
     def __init__(self, allocate: Callable[[int], Any]) -> None:
         self._allocate = allocate
         self._free: dict[tuple[Any, int], list[Any]] = {}
-        self._lock = threading.Lock()
+        self._taken: dict[weakref.ref[Block], tuple[tuple[Any, int], Any]] = {}
 
     def take(self, size: int, stream: Any) -> Block:
         """A block of at least so many bytes."""
         key = (stream, size_class(size))
-        with self._lock:
-            kept = self._free.get(key)
-            memory = kept.pop() if kept else None
-        return Block(self, key, self._allocate(key[1]) if memory is None else memory)
+        try:
+            memory = self._free[key].pop()
+        except LookupError:
+            memory = self._allocate(key[1])
+        block = Block(memory)
+        self._taken[weakref.ref(block, self._give_back)] = key, memory
+        return block
 
-    def give_back(self, key: tuple[Any, int], memory: Any) -> None:
+    def _give_back(self, gone: weakref.ref[Block]) -> None:
         """Keeps memory for later."""
-        with self._lock:
-            self._free.setdefault(key, []).append(memory)
+        key, memory = self._taken.pop(gone)
+        self._free.setdefault(key, []).append(memory)
 
     def clear(self) -> None:
         """Lets go of all memory that nobody uses."""
-        with self._lock:
-            self._free.clear()
+        self._free.clear()
 
     @property
     def bytes(self) -> int:
         """How much is kept that nobody uses."""
-        with self._lock:
-            return sum(size * len(kept) for (_, size), kept in self._free.items())
+        return sum(size * len(kept) for (_, size), kept in list(self._free.items()))
 
 
 class Block:
@@ -58,9 +59,10 @@ class Block:
     Not by a method of the block's, which would run after the memory is let go of where both go as parts of one cycle.
     """
 
-    def __init__(self, pool: Pool, key: tuple[Any, int], memory: Any) -> None:
+    __slots__ = ("__weakref__", "memory")
+
+    def __init__(self, memory: Any) -> None:
         self.memory = memory
-        weakref.finalize(self, pool.give_back, key, memory).atexit = False
 
 
 def size_class(size: int) -> int:
