@@ -55,7 +55,7 @@ def over(array):
 
 
 def test_what_types_are_made_of(monkeypatch):
-    monkeypatch.setattr(arrays, "_is_only_one", lambda: True)
+    monkeypatch.setattr(arrays, "has_one_device", lambda: True)
     a = over(np.ones((3, 4)))
     assert arrays.at_once((a, 2.0, 3)) == (a, 2.0, 3)
     assert arrays.at_once((a, True)) is None
@@ -105,7 +105,7 @@ def recorded(monkeypatch):
 
     monkeypatch.setattr(launch, "quick", Recorded)
     monkeypatch.setattr(backend.cuda, "jit", lambda *_, **__: lambda function: function)
-    monkeypatch.setattr(arrays, "_is_only_one", lambda: True)
+    monkeypatch.setattr(arrays, "has_one_device", lambda: True)
     monkeypatch.setattr(Recorded, "launches", [])
     monkeypatch.setattr(backend, "in_context", contextlib.nullcontext)
     monkeypatch.setattr(backend, "pool", Pool(Memory))

@@ -69,3 +69,67 @@ def test_what_may_have_changed_is_cleared_in_any_case(between):
 
 def test_what_is_no_clear_is_stored():
     assert not any(isinstance(op, ir.If) for op in in_order(nothing, handed_on=False))
+
+
+def with_a_barrier(*ops, before=()):
+    """A barrier between some operations and others, in order; which arrays are loaded from before it."""
+    p = Program(x=VECTOR, y=VECTOR, z=VECTOR, i=I, j=I, v=F)
+    made = {name: ir.Var(name, F) for name in ("first", "second")}
+
+    def op(text):
+        kind, array, index, value = text.split()
+        place = (p[index],)
+        if kind == "load":
+            return ir.Load(array=p[array], index=place, out=made[value])
+        return ir.Store(
+            array=p[array], index=place, value=made[value] if value in made else p[value], add=kind == "add"
+        )
+
+    for text in before:
+        p.emit(op(text))
+    p.emit(ir.Barrier())
+    for text in ops:
+        p.emit(op(text))
+    function = p.function()
+    found = in_memory_order(function.body.ops, Aliases(function))
+    wait = next(k for k, op in enumerate(found) if isinstance(op, ir.Barrier))
+    return [op.array.name for op in found[:wait] if isinstance(op, ir.Load)], found[wait + 1 :]
+
+
+def test_loads_of_what_a_thread_touches_once_stand_before_barriers():
+    early, late = with_a_barrier("add x i v")
+    assert early == ["x"]
+    assert [type(op) for op in late] == [ir.Call, ir.Store]
+    assert not late[-1].add
+    assert with_a_barrier("load x i first", "store y i first")[0] == ["x"]
+    # what is loaded and put back
+    assert with_a_barrier("load x i first", "store x i v")[0] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (["store x i v"], ["load x i first", "store y i first"]),
+        (["store x i v"], ["add x i v"]),
+        (["store x j v"], ["load x i first"]),
+        ([], ["add x i v", "load x j first"]),
+        ([], ["store x j v", "load x i first"]),
+        ([], ["load x i first", "store x j v"]),
+    ],
+)
+def test_what_other_threads_may_have_stored_is_loaded_where_it_stands(before, after):
+    assert with_a_barrier(*after, before=before)[0] == []
+
+
+def test_a_few_loads_stand_before_barriers():
+    from adjit.transform.cuda import memory_order
+
+    names = [f"a{k}" for k in range(memory_order.MOST_AHEAD + 3)]
+    p = Program(**dict.fromkeys(names, VECTOR), i=I, v=F)
+    p.emit(ir.Barrier())
+    for name in names:
+        p.emit(ir.Store(array=p[name], index=(p["i"],), value=p["v"], add=True))
+    function = p.function()
+    found = in_memory_order(function.body.ops, Aliases(function))
+    wait = next(k for k, op in enumerate(found) if isinstance(op, ir.Barrier))
+    assert sum(isinstance(op, ir.Load) for op in found[:wait]) == memory_order.MOST_AHEAD

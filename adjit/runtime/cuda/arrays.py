@@ -17,9 +17,9 @@ import numpy as np
 from numba import from_dtype, types
 
 from adjit.errors import WrongDevice
-from adjit.runtime.cuda.backend import alias, as_backend, as_device_array, cuda, view
+from adjit.runtime.cuda.backend import alias, as_backend, as_device_array, cuda, has_one_device, view
 from adjit.runtime.cuda.device_array import DeviceArray
-from adjit.runtime.library.gpus import MODULE, SIMULATED
+from adjit.runtime.library.gpus import MODULE
 from adjit.runtime.library.gpus import is_on_device as is_device_array
 from adjit.runtime.library.xoroshiro import States
 
@@ -59,7 +59,7 @@ _NUMBERS = frozenset({float, int, np.float64, np.float32, np.int64, np.int32})
 def at_once(arguments: Sequence[Any]) -> tuple[Any, ...] | None:
     """Numbers and arrays of the backend's own, for the host's function; None if there are others among them, or
     several GPUs, so that more has to be asked."""
-    if not _is_only_one():
+    if not has_one_device():
         return None
     found = []
     for value in arguments:
@@ -85,11 +85,6 @@ def kinds(own: Sequence[Any]) -> tuple[Any, ...] | None:
         else:
             return None
     return tuple(found)
-
-
-@functools.cache
-def _is_only_one() -> bool:
-    return not SIMULATED and len(cuda.gpus) == 1
 
 
 def check_one_device(owner: str, arguments: Sequence[Any]) -> None:

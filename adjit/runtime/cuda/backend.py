@@ -7,6 +7,7 @@ Unsupported where neither is installed, or not the one that is asked for.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import math
 from typing import Any
@@ -199,3 +200,9 @@ def copy_flat(source: Any, target: Any, stream: Any) -> None:
 def in_context() -> contextlib.AbstractContextManager[Any]:
     """Within it, the backend asks the driver once for the context of this thread."""
     return contextlib.nullcontext() if SIMULATED else cuda.cudadrv.devices._runtime.ensure_context()
+
+
+@functools.cache
+def has_one_device() -> bool:
+    """Whether there is one GPU, so that nobody has to ask which it is."""
+    return not SIMULATED and len(cuda.gpus) == 1

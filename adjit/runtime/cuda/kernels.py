@@ -109,7 +109,7 @@ class Kernel(ByBackend):
         self.layout.pack_into(packed, 0, *words)
         extra = _Extra(_BUFFER, ctypes.addressof(packed), _SIZE, ctypes.addressof(self.size), _END)
         failed = _driver().cuLaunchKernel(
-            self.handle(), *_three(grid), *_three(block), 0, int(stream) if stream else 0, None, extra
+            self.handle(), *_extents(grid, block), 0, int(stream) if stream else 0, None, extra
         )
         if failed:
             fault = importlib.import_module("numba.cuda.cudadrv.driver").CudaAPIError
@@ -132,15 +132,16 @@ _END, _BUFFER, _SIZE = 0, 1, 2  # CU_LAUNCH_PARAM_END, _BUFFER_POINTER and _BUFF
 def _driver() -> Any:
     """The driver's own library, which numba-cuda has found already."""
     found = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    extents: list[Any] = [ctypes.c_uint] * 7
-    found.cuLaunchKernel.argtypes = [ctypes.c_void_p, *extents, ctypes.c_void_p, ctypes.c_void_p, _Extra]
+    counts: list[Any] = [ctypes.c_uint] * 7
+    found.cuLaunchKernel.argtypes = [ctypes.c_void_p, *counts, ctypes.c_void_p, ctypes.c_void_p, _Extra]
     return found
 
 
-def _three(extents: Any) -> tuple[int, ...]:
-    """The extents of a grid or a block along x, y and z."""
-    given = extents if isinstance(extents, tuple) else (extents,)
-    return (*map(int, given), 1, 1)[:3]
+@functools.lru_cache(maxsize=4096)
+def _extents(grid: Any, block: Any) -> tuple[int, ...]:
+    """The extents of a grid and of a block along x, y and z."""
+    shapes = (extents if isinstance(extents, tuple) else (extents,) for extents in (grid, block))
+    return tuple(int(n) for shape in shapes for n in (*shape, 1, 1)[:3])
 
 
 def layout(given: Sequence[types.Type]) -> str:

@@ -20,9 +20,13 @@ def current() -> Any:
     return _current.get()
 
 
-@contextlib.contextmanager
-def on(stream: Any) -> Iterator[None]:
+def on(stream: Any) -> contextlib.AbstractContextManager[None]:
     """Launches go to this stream."""
+    return contextlib.nullcontext() if stream is current() else _on(stream)
+
+
+@contextlib.contextmanager
+def _on(stream: Any) -> Iterator[None]:
     token = _current.set(stream)
     try:
         yield
