@@ -27,7 +27,7 @@ from numba.core.errors import LoweringError, new_error_context  # type: ignore[a
 from numba.core.lowering import Lower
 from numba.np import arrayobj
 
-from adjit.runtime.backend import lifetimes
+from adjit.runtime.backend import lifetimes, machine_code
 from adjit.runtime.backend.arrays import append, are_listed, empty_list, item_of_list, new_array
 from adjit.runtime.backend.stand_ins import allocation
 from adjit.runtime.backend.wrapper import suits, write_wrapper
@@ -92,6 +92,8 @@ class GeneratedLower(Lower):
         self._loaded: dict[str, dict[tuple[int, ...], llvm.Value]] = {}  # in this block, of variables in memory
         self._references: dict[str, llvm.Value] = {}  # of arrays that are values
         self._least: dict[str, int | None] = {}
+        known = self.blocks, self._singly_assigned_vars, self.typeof, self._definition
+        self._unrolling = machine_code.Unrolling(*known)
 
     def _find_singly_assigned_variable(self) -> None:
         self._wide: frozenset[str] = frozenset()
@@ -127,6 +129,7 @@ class GeneratedLower(Lower):
             for statement in block.body:
                 self.loc = statement.loc
                 self.lower_inst(statement)
+        self._unrolling.say(self.module, block.body[-1], self.builder.block.terminator)
         self.post_block(block)
 
     def lower_inst(self, inst: Any) -> Any:
