@@ -163,18 +163,19 @@ class Unrolling:
             target, value = statement.target.name, statement.value
             if target not in set_once and isinstance(self._type_of(target), types.Float):
                 is_handed_on = True
-            if not isinstance(value, ir.Var | ir.Expr):
+            if isinstance(value, ir.Var):
+                names, op = {value.name}, None
+            elif isinstance(value, ir.Expr):
+                names, op = {variable.name for variable in value.list_vars()}, value.op
+                if op == "getitem":
+                    is_in_order = is_in_order and is_next(value.value, value.index)
+            else:
                 continue
-            is_expression = isinstance(value, ir.Expr)
-            names = {variable.name for variable in value.list_vars()} if is_expression else {value.name}
-            op = value.op if is_expression else None
             count += op in _OPERATIONS
             if op in ("getitem", "call") or not looked_up.isdisjoint(names):
                 looked_up.add(target)
             if op == "iternext" or target in looked_up or not changing.isdisjoint(names):
                 changing.add(target)
-            if op == "getitem":
-                is_in_order = is_in_order and is_next(value.value, value.index)
         return count, is_handed_on, is_in_order
 
     def _is_next(self, array: ir.Var, index: ir.Var, changing: set[str]) -> bool:
