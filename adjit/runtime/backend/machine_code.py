@@ -138,12 +138,16 @@ class Unrolling:
         self._nodes: dict[str | None, Any] = {}
         for first, last in ends:
             has_inner = any((first, last) != other and first <= other[0] and other[1] <= last for other in ends)
+            jump = id(blocks[last].body[-1])
+            if has_inner:
+                self._said[jump] = None
+                continue
             body = [s for label in sorted(blocks) if first <= label <= last for s in blocks[label].body]
             count, is_handed_on, is_in_order = self._looked_at(body, set_once)
-            if has_inner or count > _SHORT or (is_in_order and not is_handed_on):
-                self._said[id(blocks[last].body[-1])] = None
+            if count > _SHORT or (is_in_order and not is_handed_on):
+                self._said[jump] = None
             elif is_in_order:
-                self._said[id(blocks[last].body[-1])] = "llvm.loop.vectorize.followup_epilogue"
+                self._said[jump] = "llvm.loop.vectorize.followup_epilogue"
 
     def _looked_at(self, body: list[Any], set_once: frozenset[str] | set[str]) -> tuple[int, bool, bool]:
         """How many operations there are in a loop, whether it hands on a float, and whether it goes through its arrays
