@@ -28,7 +28,7 @@ from numba.core.lowering import Lower
 from numba.np import arrayobj
 
 from adjit.runtime.backend import lifetimes, machine_code
-from adjit.runtime.backend.arrays import append, are_listed, empty_list, item_of_list, new_array
+from adjit.runtime.backend.arrays import append, are_listed, empty_list, item_of_list, new_array, put_there
 from adjit.runtime.backend.stand_ins import allocation
 from adjit.runtime.backend.wrapper import suits, write_wrapper
 
@@ -291,11 +291,9 @@ class GeneratedLower(Lower):
 
     def _field(self, value: llvm.Value, position: int) -> llvm.Value:
         """A part of a value: what was put there, where that is seen, or else one that is taken out where it is made."""
-        whole = value
-        while isinstance(whole, llvm.InsertValue) and len(whole.indices) == 1:
-            if whole.indices[0] == position:
-                return whole.value
-            whole = whole.aggregate
+        found = put_there(value, position)
+        if found is not None:
+            return found
         if not isinstance(value, llvm.Instruction):
             return self.builder.extract_value(value, position)
         key = id(value), position
