@@ -15,6 +15,7 @@ import ast
 import contextlib
 import functools
 import inspect
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
@@ -32,8 +33,6 @@ FUTURE_FLAGS = functools.reduce(
     int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
 )
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-# by name and first line, decorators included, from the outside in
-_Definitions = dict[tuple[str, int], list[Definition]]
 
 
 @dataclass(frozen=True)
@@ -153,8 +152,8 @@ def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
     whole = _read_file(filename, lines, code.co_flags & FUTURE_FLAGS)
     if whole is None:
         raise unavailable(code, "That text is not valid Python now.")
-    definitions, compiled = whole
-    found = _definition(definitions, code)
+    tree, compiled = whole
+    found = _definition(tree, code)
     if found is None or not (code in compiled or _is_rewritten_by_pytest(code)):
         # Python 3.13 keeps one such text, that of its option -c, for all that is executed as a string
         is_no_file = filename == "<string>"
@@ -165,8 +164,8 @@ def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
 
 
 @functools.lru_cache(maxsize=64)
-def _read_file(filename: str, lines: tuple[str, ...], flags: int) -> tuple[_Definitions, frozenset[CodeType]] | None:
-    """The functions of a whole file and all code objects it compiles to; None where that is not valid Python."""
+def _read_file(filename: str, lines: tuple[str, ...], flags: int) -> tuple[ast.Module, frozenset[CodeType]] | None:
+    """The tree of a whole file and all code objects it compiles to; None where that is not valid Python."""
     text = "".join(lines)
     # notebooks allow `await` at the top level
     flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -175,14 +174,7 @@ def _read_file(filename: str, lines: tuple[str, ...], flags: int) -> tuple[_Defi
         codes = frozenset(_codes(compile(text, filename, "exec", flags=flags, dont_inherit=True)))
     except (SyntaxError, ValueError):
         return None
-    found: _Definitions = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda):
-            found.setdefault(("<lambda>", node.lineno), []).append(node)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-            found.setdefault((node.name, first), []).append(node)
-    return found, codes
+    return tree, codes
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -197,13 +189,37 @@ def _is_rewritten_by_pytest(code: CodeType) -> bool:
     return any(name.startswith("@py") for inner in _codes(code) for name in inner.co_names + inner.co_varnames)
 
 
-def _definition(definitions: _Definitions, code: CodeType) -> Definition | None:
+def _definition(tree: ast.Module, code: CodeType) -> Definition | None:
     """The syntax node that a code object was compiled from."""
-    found: Sequence[Definition] = definitions.get((code.co_name, code.co_firstlineno), [])
+    found: Sequence[Definition] = [n for n in _begun_at(tree, code.co_firstlineno) if _name(n) == code.co_name]
     if code.co_name == "<lambda>" and len(found) > 1:
-        # ast.walk goes outside in, so the last one that fits is the innermost
+        # they come from the outside in, so the last one that fits is the innermost
         found = [node for node in found if isinstance(node, ast.Lambda) and _is_of(node, code)][-1:]
     return found[0] if found else None
+
+
+def _begun_at(tree: ast.Module, line: int) -> Iterator[Definition]:
+    """The definitions that begin on a line, decorators included, from the outside in."""
+    left: deque[ast.AST] = deque([tree])
+    while left:
+        node = left.popleft()
+        if isinstance(node, Definition) and _first_line(node) == line:
+            yield node
+        for child in ast.iter_child_nodes(node):
+            first = _first_line(child)
+            # what has no place, such as a function's parameters, may be anywhere
+            if first is None or first <= line <= child.end_lineno:  # type: ignore[attr-defined]
+                left.append(child)
+
+
+def _first_line(node: ast.AST) -> int | None:
+    decorators = getattr(node, "decorator_list", None)
+    found: int | None = getattr(decorators[0] if decorators else node, "lineno", None)
+    return found
+
+
+def _name(node: Definition) -> str:
+    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
 
 
 def _is_of(node: ast.Lambda, code: CodeType) -> bool:
