@@ -146,7 +146,18 @@ class GeneratedLower(Lower):
         return None
 
     def alloca_lltype(self, name: str, lltype: llvm.Type, datamodel: Any = None) -> llvm.Value:
-        return cgutils.alloca_once(self.builder, lltype, name=name)
+        if not isinstance(getattr(datamodel, "fe_type", None), types.Array):
+            return cgutils.alloca_once(self.builder, lltype, name=name)
+        # until an array is there, its reference is read, and nothing else
+        with self.builder.goto_entry_block():
+            place = self.builder.alloca(lltype, name=name)
+            self._clear(place)
+        return place
+
+    def _clear(self, place: llvm.Value) -> None:
+        """Has a place for an array hold none."""
+        reference = cgutils.gep_inbounds(self.builder, place, 0, 0)
+        self.builder.store(reference.type.pointee(None), reference)
 
     def lower_assign(self, ty: types.Type, inst: ir.Assign) -> Any:
         if isinstance(inst.value, ir.Var):
@@ -257,7 +268,7 @@ class GeneratedLower(Lower):
         self._alloca_var(name, type_)
         if is_array:
             self._drop(name, type_)
-            self.builder.store(self.getvar(name).type.pointee(None), self.getvar(name))
+            self._clear(self.getvar(name))
 
     def _drop(self, name: str, type_: types.Array) -> None:
         super().decref(types.MemInfoPointer(type_.dtype), self._part(name, type_, "meminfo"))
@@ -696,7 +707,8 @@ class GeneratedLower(Lower):
                 # where it begins is no question, and so not how many trips there are
                 has_trips = builder.icmp_signed(">" if step > 0 else "<", stop, start)
                 stop = builder.select(has_trips, stop, start)
-            place = cgutils.alloca_once(builder, start.type)
+            with builder.goto_entry_block():
+                place = builder.alloca(start.type)
             builder.store(start, place)
             self._counters[id(expr)] = _Counter(place, stop, step)
             if id(expr) in self._only_counted:
