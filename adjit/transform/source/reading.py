@@ -149,6 +149,32 @@ def read_source(function: object) -> FunctionSource:
 
 @functools.lru_cache(maxsize=1024)
 def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
+    found = _alone(filename, code, lines) or _in_whole(filename, code, lines)
+    if isinstance(found, ast.AsyncFunctionDef):
+        raise unavailable(code, "It is a coroutine.")
+    return _text_of(found, lines)
+
+
+def _alone(filename: str, code: CodeType, lines: tuple[str, ...]) -> Definition | None:
+    """The definition at the margin of a file, if that alone is text enough for this code: the rest is not read then."""
+    first = code.co_firstlineno - 1
+    if code.co_name == "<lambda>" or not "".join(lines[first : first + 1]).startswith((*_HEADERS, "@")):
+        return None
+    header = next((k for k in range(first, len(lines)) if lines[k].startswith(_HEADERS)), len(lines))
+    end = next((k for k in range(header + 1, len(lines)) if lines[k][:1] not in _INSIDE), len(lines))
+    read = _compiled("\n" * first + "".join(lines[first:end]), filename, code.co_flags & FUTURE_FLAGS)
+    if read is None or code not in read[1]:
+        return None
+    return next((node for node in read[0].body if isinstance(node, Definition) and _name(node) == code.co_name), None)
+
+
+# What a definition at the margin begins with, and what its other lines may begin with.
+_HEADERS = "def ", "async def "
+_INSIDE = " \t\r\n\f#)]}"
+
+
+def _in_whole(filename: str, code: CodeType, lines: tuple[str, ...]) -> Definition:
+    """The definition, wherever it is."""
     whole = _read_file(filename, lines, code.co_flags & FUTURE_FLAGS)
     if whole is None:
         raise unavailable(code, "That text is not valid Python now.")
@@ -158,15 +184,19 @@ def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
         # Python 3.13 keeps one such text, that of its option -c, for all that is executed as a string
         is_no_file = filename == "<string>"
         raise unavailable(code, NO_TEXT if is_no_file else "What stands there now is not the code that runs.")
-    if isinstance(found, ast.AsyncFunctionDef):
-        raise unavailable(code, "It is a coroutine.")
-    return _text_of(found, lines)
+    return found
+
+
+_Read = tuple[ast.Module, frozenset[CodeType]]
 
 
 @functools.lru_cache(maxsize=64)
-def _read_file(filename: str, lines: tuple[str, ...], flags: int) -> tuple[ast.Module, frozenset[CodeType]] | None:
-    """The tree of a whole file and all code objects it compiles to; None where that is not valid Python."""
-    text = "".join(lines)
+def _read_file(filename: str, lines: tuple[str, ...], flags: int) -> _Read | None:
+    return _compiled("".join(lines), filename, flags)
+
+
+def _compiled(text: str, filename: str, flags: int) -> _Read | None:
+    """The tree of a text and all code objects it compiles to; None where that is not valid Python."""
     # notebooks allow `await` at the top level
     flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
