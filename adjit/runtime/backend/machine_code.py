@@ -18,7 +18,7 @@ time, that of a softmax 0.83). ADJIT_PASSES=3 has numba's own passes made.
 
 A third of the code would be loops of which LLVM makes four or eight trips one: those that are left over beside vectors,
 and that long bodies make no faster. It does that to short ones that are not made of vectors alone: over 13 workloads
-a first gradient takes 0.96 of the time, the gradient 1.00. Nor is a loop made twice, for arrays that may be strided
+a first gradient takes 0.97 of the time, the gradient 1.00. Nor is a loop made twice, for arrays that may be strided
 like others, to hand on in a register what the trip before stored (0.99, and 1.00).
 """
 
