@@ -245,7 +245,8 @@ class _Calls:
     """Keeps functions of libraries that are compiled apart (`backend/apart.py`): `solve-5f0c...call`."""
 
     def stamp(self) -> str:
-        return stamp()
+        # to read all of adjit's source takes longer than to compile a short function
+        return stamp() if is_on() else ""
 
     def read(self, name: str, target_context: Any) -> tuple[calls.Call, Any] | None:
         if not is_on():

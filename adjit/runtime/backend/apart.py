@@ -30,7 +30,7 @@ from numba.core.registry import cpu_target
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import signature
 
-from adjit.runtime.backend import calls, linear_algebra, others
+from adjit.runtime.backend import arrays, calls, linear_algebra, others
 from adjit.runtime.backend.calls import Call
 from adjit.runtime.backend.inference import inferred_signature, is_for_types
 from adjit.runtime.backend.signatures import known_type
@@ -276,4 +276,4 @@ def _lower(callee: Any) -> Any:
 def write_call(context: Any, builder: Any, call: Call, kinds: Sequence[types.Type], args: Any) -> Any:
     """The instructions of a call, which hands on what the function raises."""
     described = ExternalFunctionDescriptor(call.symbol, call.returns, kinds)
-    return context.call_internal(builder, described, signature(call.returns, *kinds), args)
+    return arrays.call(context, builder, described, signature(call.returns, *kinds), args)

@@ -19,7 +19,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.callconv import RETCODE_USEREXC
+from numba.core.callconv import RETCODE_NONE, RETCODE_OK, RETCODE_USEREXC
 from numba.core.funcdesc import ExternalFunctionDescriptor
 from numba.core.imputils import impl_ret_new_ref
 from numba.core.typing.npydecl import parse_dtype, parse_shape
@@ -78,11 +78,38 @@ def like(zeroed: bool, allocate: Any) -> Any:
     """What writes those of np.empty_like or np.zeros_like."""
 
     def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
-        given = context.make_array(sig.args[0])(context, builder, value=args[0])
-        shape = cgutils.unpack_tuple(builder, given.shape)
+        shape = leaves(builder, part(context, builder, sig.args[0], args[0], "shape"))
         return new_array(context, builder, sig.return_type, shape, zeroed, allocate)
 
     return lower
+
+
+def field(builder: ir.IRBuilder, value: ir.Value, position: int) -> ir.Value:
+    """A part of a value: what was put there, where that is seen."""
+    found = put_there(value, position)
+    return builder.extract_value(value, position) if found is None else found
+
+
+def put_there(value: ir.Value, position: int) -> ir.Value | None:
+    """What was put at a place of a value, None where that is not seen."""
+    while isinstance(value, ir.InsertValue) and len(value.indices) == 1:
+        if value.indices[0] == position:
+            found: ir.Value = value.value
+            return found
+        value = value.aggregate
+    return None
+
+
+def leaves(builder: ir.IRBuilder, value: ir.Value) -> list[ir.Value]:
+    """All that a value is made of."""
+    if not isinstance(value.type, ir.LiteralStructType | ir.ArrayType):
+        return [value]
+    return [leaf for k in range(len(value.type)) for leaf in leaves(builder, field(builder, value, k))]
+
+
+def part(context: Any, builder: ir.IRBuilder, kind: types.Type, value: ir.Value, name: str) -> ir.Value:
+    """The part of a value that numba knows by this name."""
+    return field(builder, value, context.data_model_manager[kind].get_field_position(name))
 
 
 def block(context: Any, builder: ir.IRBuilder, type_: types.Array, size: ir.Value) -> ir.Value:
@@ -252,4 +279,29 @@ def _outlined(
         context.call_conv.init_call_helper(own)
         values = context.call_conv.decode_arguments(own, sig.args, function)
         context.call_conv.return_value(own, write(own, values))
-    return context.call_internal(builder, described, sig, args)
+    return call(context, builder, described, sig, args)
+
+
+def call(context: Any, builder: ir.IRBuilder, described: Any, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """A call of a function that is described, which hands on what that raises.
+
+    numba puts what is passed together and takes it apart, and asks of what comes back whether a `try` is around it.
+    """
+    if isinstance(sig.return_type, types.Optional) or getattr(builder, "_in_try_block", None) is not None:
+        return context.call_internal(builder, described, sig, args)
+    function, convention = context.declare_function(builder.module, described), context.call_conv
+    with builder.goto_entry_block():
+        result = builder.alloca(function.args[0].type.pointee)
+    values: list[ir.Value] = []
+    for kind, value in zip(sig.args, args, strict=True):
+        if isinstance(kind, types.Array):
+            values.extend(leaves(builder, value))
+        else:
+            values.extend(convention._get_arg_packer((kind,)).as_arguments(builder, (value,)))
+    code = builder.call(function, [result, convention._get_excinfo_argument(builder.function), *values])
+    fails = builder.icmp_signed("!=", code, RETCODE_OK)
+    if isinstance(sig.return_type, types.NoneType):
+        fails = builder.and_(fails, builder.icmp_signed("!=", code, RETCODE_NONE))
+    with builder.if_then(fails, likely=False):
+        convention._return_errcode_raw(builder, code)
+    return context.get_returned_value(builder, sig.return_type, builder.load(result))

@@ -27,8 +27,8 @@ from numba.core.errors import LoweringError, new_error_context  # type: ignore[a
 from numba.core.lowering import Lower
 from numba.np import arrayobj
 
-from adjit.runtime.backend import lifetimes
-from adjit.runtime.backend.arrays import append, are_listed, empty_list, item_of_list, new_array
+from adjit.runtime.backend import lifetimes, machine_code
+from adjit.runtime.backend.arrays import append, are_listed, empty_list, item_of_list, new_array, put_there
 from adjit.runtime.backend.stand_ins import allocation
 from adjit.runtime.backend.wrapper import suits, write_wrapper
 
@@ -92,6 +92,8 @@ class GeneratedLower(Lower):
         self._loaded: dict[str, dict[tuple[int, ...], llvm.Value]] = {}  # in this block, of variables in memory
         self._references: dict[str, llvm.Value] = {}  # of arrays that are values
         self._least: dict[str, int | None] = {}
+        known = self.blocks, self._singly_assigned_vars, self.typeof, self._definition
+        self._unrolling = machine_code.Unrolling(*known)
 
     def _find_singly_assigned_variable(self) -> None:
         self._wide: frozenset[str] = frozenset()
@@ -127,6 +129,7 @@ class GeneratedLower(Lower):
             for statement in block.body:
                 self.loc = statement.loc
                 self.lower_inst(statement)
+        self._unrolling.say(self.module, block.body[-1], self.builder.block.terminator)
         self.post_block(block)
 
     def lower_inst(self, inst: Any) -> Any:
@@ -143,7 +146,18 @@ class GeneratedLower(Lower):
         return None
 
     def alloca_lltype(self, name: str, lltype: llvm.Type, datamodel: Any = None) -> llvm.Value:
-        return cgutils.alloca_once(self.builder, lltype, name=name)
+        if not isinstance(getattr(datamodel, "fe_type", None), types.Array):
+            return cgutils.alloca_once(self.builder, lltype, name=name)
+        # until an array is there, its reference is read, and nothing else
+        with self.builder.goto_entry_block():
+            place = self.builder.alloca(lltype, name=name)
+            self._clear(place)
+        return place
+
+    def _clear(self, place: llvm.Value) -> None:
+        """Has a place for an array hold none."""
+        reference = cgutils.gep_inbounds(self.builder, place, 0, 0)
+        self.builder.store(reference.type.pointee(None), reference)
 
     def lower_assign(self, ty: types.Type, inst: ir.Assign) -> Any:
         if isinstance(inst.value, ir.Var):
@@ -254,7 +268,7 @@ class GeneratedLower(Lower):
         self._alloca_var(name, type_)
         if is_array:
             self._drop(name, type_)
-            self.builder.store(self.getvar(name).type.pointee(None), self.getvar(name))
+            self._clear(self.getvar(name))
 
     def _drop(self, name: str, type_: types.Array) -> None:
         super().decref(types.MemInfoPointer(type_.dtype), self._part(name, type_, "meminfo"))
@@ -288,11 +302,9 @@ class GeneratedLower(Lower):
 
     def _field(self, value: llvm.Value, position: int) -> llvm.Value:
         """A part of a value: what was put there, where that is seen, or else one that is taken out where it is made."""
-        whole = value
-        while isinstance(whole, llvm.InsertValue) and len(whole.indices) == 1:
-            if whole.indices[0] == position:
-                return whole.value
-            whole = whole.aggregate
+        found = put_there(value, position)
+        if found is not None:
+            return found
         if not isinstance(value, llvm.Instruction):
             return self.builder.extract_value(value, position)
         key = id(value), position
@@ -695,7 +707,8 @@ class GeneratedLower(Lower):
                 # where it begins is no question, and so not how many trips there are
                 has_trips = builder.icmp_signed(">" if step > 0 else "<", stop, start)
                 stop = builder.select(has_trips, stop, start)
-            place = cgutils.alloca_once(builder, start.type)
+            with builder.goto_entry_block():
+                place = builder.alloca(start.type)
             builder.store(start, place)
             self._counters[id(expr)] = _Counter(place, stop, step)
             if id(expr) in self._only_counted:

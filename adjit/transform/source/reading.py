@@ -15,6 +15,7 @@ import ast
 import contextlib
 import functools
 import inspect
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
@@ -32,8 +33,6 @@ FUTURE_FLAGS = functools.reduce(
     int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
 )
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-# by name and first line, decorators included, from the outside in
-_Definitions = dict[tuple[str, int], list[Definition]]
 
 
 @dataclass(frozen=True)
@@ -150,24 +149,54 @@ def read_source(function: object) -> FunctionSource:
 
 @functools.lru_cache(maxsize=1024)
 def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
-    whole = _read_file(filename, lines, code.co_flags & FUTURE_FLAGS)
-    if whole is None:
-        raise unavailable(code, "That text is not valid Python now.")
-    definitions, compiled = whole
-    found = _definition(definitions, code)
-    if found is None or not (code in compiled or _is_rewritten_by_pytest(code)):
-        # Python 3.13 keeps one such text, that of its option -c, for all that is executed as a string
-        is_no_file = filename == "<string>"
-        raise unavailable(code, NO_TEXT if is_no_file else "What stands there now is not the code that runs.")
+    found = _alone(filename, code, lines) or _in_whole(filename, code, lines)
     if isinstance(found, ast.AsyncFunctionDef):
         raise unavailable(code, "It is a coroutine.")
     return _text_of(found, lines)
 
 
+def _alone(filename: str, code: CodeType, lines: tuple[str, ...]) -> Definition | None:
+    """The definition at the margin of a file, if that alone is text enough for this code: the rest is not read then."""
+    first = code.co_firstlineno - 1
+    if code.co_name == "<lambda>" or not "".join(lines[first : first + 1]).startswith((*_HEADERS, "@")):
+        return None
+    header = next((k for k in range(first, len(lines)) if lines[k].startswith(_HEADERS)), len(lines))
+    end = next((k for k in range(header + 1, len(lines)) if lines[k][:1] not in _INSIDE), len(lines))
+    read = _compiled("\n" * first + "".join(lines[first:end]), filename, code.co_flags & FUTURE_FLAGS)
+    if read is None or code not in read[1]:
+        return None
+    return next((node for node in read[0].body if isinstance(node, Definition) and _name(node) == code.co_name), None)
+
+
+# What a definition at the margin begins with, and what its other lines may begin with.
+_HEADERS = "def ", "async def "
+_INSIDE = " \t\r\n\f#)]}"
+
+
+def _in_whole(filename: str, code: CodeType, lines: tuple[str, ...]) -> Definition:
+    """The definition, wherever it is."""
+    whole = _read_file(filename, lines, code.co_flags & FUTURE_FLAGS)
+    if whole is None:
+        raise unavailable(code, "That text is not valid Python now.")
+    tree, compiled = whole
+    found = _definition(tree, code)
+    if found is None or not (code in compiled or _is_rewritten_by_pytest(code)):
+        # Python 3.13 keeps one such text, that of its option -c, for all that is executed as a string
+        is_no_file = filename == "<string>"
+        raise unavailable(code, NO_TEXT if is_no_file else "What stands there now is not the code that runs.")
+    return found
+
+
+_Read = tuple[ast.Module, frozenset[CodeType]]
+
+
 @functools.lru_cache(maxsize=64)
-def _read_file(filename: str, lines: tuple[str, ...], flags: int) -> tuple[_Definitions, frozenset[CodeType]] | None:
-    """The functions of a whole file and all code objects it compiles to; None where that is not valid Python."""
-    text = "".join(lines)
+def _read_file(filename: str, lines: tuple[str, ...], flags: int) -> _Read | None:
+    return _compiled("".join(lines), filename, flags)
+
+
+def _compiled(text: str, filename: str, flags: int) -> _Read | None:
+    """The tree of a text and all code objects it compiles to; None where that is not valid Python."""
     # notebooks allow `await` at the top level
     flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
@@ -175,14 +204,7 @@ def _read_file(filename: str, lines: tuple[str, ...], flags: int) -> tuple[_Defi
         codes = frozenset(_codes(compile(text, filename, "exec", flags=flags, dont_inherit=True)))
     except (SyntaxError, ValueError):
         return None
-    found: _Definitions = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda):
-            found.setdefault(("<lambda>", node.lineno), []).append(node)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-            found.setdefault((node.name, first), []).append(node)
-    return found, codes
+    return tree, codes
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -197,13 +219,37 @@ def _is_rewritten_by_pytest(code: CodeType) -> bool:
     return any(name.startswith("@py") for inner in _codes(code) for name in inner.co_names + inner.co_varnames)
 
 
-def _definition(definitions: _Definitions, code: CodeType) -> Definition | None:
+def _definition(tree: ast.Module, code: CodeType) -> Definition | None:
     """The syntax node that a code object was compiled from."""
-    found: Sequence[Definition] = definitions.get((code.co_name, code.co_firstlineno), [])
+    found: Sequence[Definition] = [n for n in _begun_at(tree, code.co_firstlineno) if _name(n) == code.co_name]
     if code.co_name == "<lambda>" and len(found) > 1:
-        # ast.walk goes outside in, so the last one that fits is the innermost
+        # they come from the outside in, so the last one that fits is the innermost
         found = [node for node in found if isinstance(node, ast.Lambda) and _is_of(node, code)][-1:]
     return found[0] if found else None
+
+
+def _begun_at(tree: ast.Module, line: int) -> Iterator[Definition]:
+    """The definitions that begin on a line, decorators included, from the outside in."""
+    left: deque[ast.AST] = deque([tree])
+    while left:
+        node = left.popleft()
+        if isinstance(node, Definition) and _first_line(node) == line:
+            yield node
+        for child in ast.iter_child_nodes(node):
+            first = _first_line(child)
+            # what has no place, such as a function's parameters, may be anywhere
+            if first is None or first <= line <= child.end_lineno:  # type: ignore[attr-defined]
+                left.append(child)
+
+
+def _first_line(node: ast.AST) -> int | None:
+    decorators = getattr(node, "decorator_list", None)
+    found: int | None = getattr(decorators[0] if decorators else node, "lineno", None)
+    return found
+
+
+def _name(node: Definition) -> str:
+    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
 
 
 def _is_of(node: ast.Lambda, code: CodeType) -> bool:

@@ -69,7 +69,29 @@ class Assigned(NamedTuple):
 @functools.lru_cache(maxsize=2**14)
 def children(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
     """What is directly in a node, which libcst finds by making the node anew."""
-    return node.children
+    visitor = _Children()
+    node._visit_and_replace_children(visitor)
+    return visitor.found
+
+
+class _Children(cst.CSTVisitor):
+    """Looks at what is in a node, and no further. libcst's own looks for methods by the names of kinds and fields."""
+
+    def __init__(self) -> None:
+        self.found: list[cst.CSTNode] = []
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        self.found.append(node)
+        return False
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        pass
+
+    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
+        pass
+
+    def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
+        pass
 
 
 def inside(node: cst.CSTNode, but: tuple[type[cst.CSTNode], ...] = (cst.FunctionDef,)) -> Iterator[cst.CSTNode]:

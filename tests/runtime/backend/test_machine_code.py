@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from numba import njit, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
@@ -141,3 +142,92 @@ def test_passes_are_made_once(monkeypatch, levels, switch, expected):
 def test_derivatives_are_compiled_with_few_passes(levels):
     adjit.grad(lambda x: x * x * x)(2.0)
     assert set(levels) == {0, 2}
+
+
+def recurrence(x):
+    s, t = 0.0, 0.0
+    for k in range(x.size):
+        s = 0.9 * s + 0.1 * x[k]
+        t += s * s
+    return t
+
+
+def gathered(x, order):
+    total = 0.0
+    for k in range(order.size):
+        total += x[order[k]] * x[k]
+    return total
+
+
+def in_order(x, y):
+    for k in range(1, x.size):
+        y[k] = x[k - 1] * x[k]
+
+
+def columns(x, y):
+    for k in range(x.shape[0]):
+        y[k, 0] = 2.0 * x[k, 1]
+
+
+def looked_up(x, order):
+    for k in range(x.size):
+        x[order[k]] = 2.0
+
+
+def summed(x):
+    total = 0.0
+    for k in range(x.size):
+        total += x[k]
+    return total
+
+
+def long(x, order):
+    total = 0.0
+    for k in range(order.size):
+        item = x[order[k]]
+        total += item + item * item + item * item * item * item
+    return total
+
+
+def nested(x, order):
+    total = 0.0
+    for _ in range(x.size):
+        for k in range(order.size):
+            total += x[order[k]]
+    return total
+
+
+LINE, TABLE, PLACES = types.float64[::1], types.float64[:, ::1], types.int64[::1]
+LEFT_OVER = "llvm.loop.vectorize.followup_epilogue"
+
+
+@pytest.mark.parametrize(
+    "function, kinds, said",
+    [
+        (recurrence, (LINE,), {LEFT_OVER}),
+        (summed, (LINE,), {LEFT_OVER}),
+        (in_order, (LINE, LINE), {None}),
+        (in_order, (types.float64[:], LINE), set()),
+        (columns, (TABLE, TABLE), set()),
+        (looked_up, (LINE, PLACES), set()),
+        (gathered, (LINE, PLACES), set()),
+        (long, (LINE, PLACES), {None}),
+        (nested, (LINE, PLACES), {None}),
+    ],
+)
+@pytest.mark.skipif(is_plain(), reason="numba's own means are used")
+def test_which_loops_are_unrolled(monkeypatch, function, kinds, said):
+    seen, say = [], machine_code.Unrolling.say
+
+    def noted(self, module, jump, branch):
+        seen.append(self)
+        say(self, module, jump, branch)
+
+    monkeypatch.setattr(machine_code.Unrolling, "say", noted)
+    made = njit(pipeline_class=compiler.GeneratedCompiler)(function)
+    made.compile(kinds)
+    (text,) = made.inspect_llvm().values()
+    (unrolling,) = set(seen)
+    assert set(unrolling._said.values()) == said
+    # LLVM says it of loops of its own, too
+    assert not said or "llvm.loop.unroll.runtime.disable" in text

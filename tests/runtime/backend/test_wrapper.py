@@ -1,6 +1,7 @@
 """The wrapper that Python calls: arguments, results, errors and references."""
 
 import gc
+import sys
 
 import numpy as np
 import pytest
@@ -60,6 +61,38 @@ def test_references():
     finally:
         _nrt_python.memsys_disable_stats()
     assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free > 0
+
+
+def faulty(a, k):
+    if k == 1:
+        raise ValueError("asked for", k, a[0])
+    if k == 2:
+        raise KeyError
+    if k == 3:
+        raise StopIteration
+    return a[0] // k
+
+
+def test_what_is_raised():
+    own, numbas = compiled(faulty), njit(faulty)
+    a = np.arange(3)
+    for k in range(4):
+        found = []
+        for function in (own, numbas):
+            with pytest.raises((ValueError, LookupError, StopIteration, ZeroDivisionError)) as raised:
+                function(a, k)
+            found.append((raised.type, raised.value.args))
+        assert found[0] == found[1]
+
+
+def test_what_is_no_array_of_the_type():
+    call = compiled(faulty).compile((types.int64[::1], types.int64))
+    assert call(np.arange(2, 5), 4) == 0
+    for wrong in (object(), [1, 2], np.arange(3, dtype=np.int32)):
+        before = sys.getrefcount(wrong)
+        with pytest.raises(TypeError, match="can't unbox array from PyObject into native value"):
+            call(wrong, 4)
+        assert sys.getrefcount(wrong) == before
 
 
 def test_what_it_is_for():

@@ -5,6 +5,7 @@ import numba
 import pytest
 
 from adjit.errors import SourceUnavailable
+from adjit.transform.source import reading
 from adjit.transform.source.reading import read_source
 from tests.defining import define
 
@@ -210,6 +211,51 @@ def test_changed_file():
     define("def f(x):\n    return x * 3.0\n", "<changing>")
     with pytest.raises(SourceUnavailable, match="not the code that runs"):
         read_source(f)
+
+
+MARGIN = '''
+import functools
+
+
+def plain(x):
+    # what follows
+# is in it as well
+
+    return x * 2.0
+
+
+@functools.wraps(
+    plain
+)
+def decorated(
+    x,
+):
+    return [x for x in (1.0,)
+][0]
+
+
+def text(x):
+    """A text with a line
+def at the margin"""
+    return x
+
+
+def last(x): return x + 1.0
+'''
+
+
+def test_a_function_at_the_margin_is_read_alone(monkeypatch):
+    made, whole = define(MARGIN, "<margin>"), []
+    read = reading._read_file
+    monkeypatch.setattr(reading, "_read_file", lambda *given: whole.append(given[0]) or read(*given))
+    lines = MARGIN.splitlines()
+    for name, is_alone in (("plain", True), ("decorated", True), ("last", True), ("text", False)):
+        whole.clear()
+        source = read_source(made[name])
+        assert source.name == name
+        assert source.first_line.line == next(k for k, line in enumerate(lines, 1) if line.startswith(f"def {name}("))
+        assert source.first_line.text == lines[source.first_line.line - 1]
+        assert (not whole) == is_alone
 
 
 @pytest.mark.parametrize("what", [abs, 3, functools.partial(compound, 1), eval("lambda x: x"), type])
