@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -208,6 +209,8 @@ def packed(x, w):
 def test_counters_that_are_the_same_for_all_lanes(monkeypatch):
     source = check(packed, (1,), lambda size: (random(size, 3), random(6)), monkeypatch)
     assert "        p = 0\n" in source
+    # what the inner of two loops adds up is handed on where it is
+    assert not re.search(r"(\w+)\[lane\] = \1\[lane\]\n", source)
 
 
 def looked_up(w, x, labels):
