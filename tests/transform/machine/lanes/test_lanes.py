@@ -585,6 +585,16 @@ def test_lanes_only_where_that_is_faster():
     assert "in range(lanes)" in found
 
 
+def largest_of_blocks(x, w):
+    n, h, v = x.shape
+    return np.sum(w * np.max(x.reshape(n, h // 2, 2, v // 2, 2), axis=(2, 4)))
+
+
+def test_what_lanes_would_store_one_by_one_is_dearer_than_what_they_fetch():
+    arguments = random(3, 6, 8), random(3, 3, 4)
+    assert "in range(lanes)" not in adjit.value_and_grad(largest_of_blocks, wrt=(0, 1)).source(*arguments, tuned=True)
+
+
 def test_of_two_loops_that_suit_lanes_the_one_whose_elements_lie_closer_gets_them(monkeypatch):
     def arguments(size):
         return random(2, 3, size, 4), random(3, 3, size, 4)[:2]
