@@ -14,7 +14,6 @@ def loss_grad(inputs, weights, bias, targets):
     same_extent(targets.shape[0], inputs.shape[0])
     same_extent(targets.shape[1], weights.shape[1])
     matmul = workspace.dot(inputs, weights)
-    hidden_tape = workspace.empty(bias.size)
     bias_bar = np.zeros_like(bias)
     matmul_bar = workspace.empty_like(matmul)
     quotient = 1 / (targets.shape[0] * bias.size)
@@ -22,15 +21,10 @@ def loss_grad(inputs, weights, bias, targets):
     for i in range(targets.shape[0]):
         for j in range(bias.size):
             hidden = vectormath.tanh(matmul[i, j] + bias[j])
-            hidden_tape[j] = hidden
-        # ---- reverse of the trip
-        # L76: hidden = np.tanh(inputs @ weights + bias)
-        for j in range(bias.size):
-            # L78: return np.mean(residual * residual)
-            hidden = hidden_tape[j]
+            # return np.mean(residual * residual)
             residual = hidden - targets[i, j]
             residual_bar = 2.0 * residual * quotient
-            # L76: hidden = np.tanh(inputs @ weights + bias)
+            # hidden = np.tanh(inputs @ weights + bias)
             sum_bar = (1.0 - hidden * hidden) * residual_bar
             bias_bar[j] += sum_bar
             matmul_bar[i, j] = sum_bar

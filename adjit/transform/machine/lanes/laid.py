@@ -116,7 +116,8 @@ class Blocking:
                 ops += self._over_lanes(group, self._slots(op, region))
                 group = []
                 ops.append(self._together(op))
-        return ops + self._over_lanes(group, last)
+        # what an inner loop left in an array is there
+        return ops + self._over_lanes(group, [(array, y) for array, y in last if self.block.kept.get(y) is not array])
 
     def _once(self, op: ir.Op) -> ir.Op:
         if isinstance(op, ir.Alloc) and op.out in self.block.laned:
@@ -151,11 +152,7 @@ class Blocking:
         for region in op.regions:
             counter, carried = region.args[:1], region.args[1:]
             block.now = before | {found: carried[k] for k, found in sums.items() if carried}
-            last = [
-                (block.kept[out], y)
-                for out, y in zip(op.outs, region.yields, strict=True)
-                if differs(out) and block.kept.get(y) is not block.kept[out]
-            ]
+            last = [(block.kept[out], y) for out, y in zip(op.outs, region.yields, strict=True) if differs(out)]
             ops = self._ops(region, last)
             yields = tuple(block.now[sums[k]] if k in sums else region.yields[k] for k in places)
             bodies.append(ir.Region((*counter, *(carried[k] for k in places if carried)), tuple(ops), yields))

@@ -22,9 +22,10 @@ from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.machine.lanes.uniformity import Uniformity
 
-# Half cycles of a common processor: an element that lanes do not have side by side; one of an array with an axis for
-# the lanes, which is in a further cache; arithmetic on floats that waits for what was before; an innermost loop's start
-FETCHED, TURNED, WAITED, STARTED = 4, 1, 8, 6
+# Half cycles of a common processor: an element that lanes do not have side by side, and one to store, of which the line
+# is fetched, too; one of an array with an axis for the lanes, which is in a further cache; arithmetic on floats that
+# waits for what was before; an innermost loop's start
+FETCHED, STORED, TURNED, WAITED, STARTED = 4, 6, 1, 8, 6
 TRIPS, SHORT = 8, 16  # what is taken for the trips of a loop; fewer make no vectors
 _QUICK: set[object] = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
 _QUICK |= {operator.and_, operator.or_, operator.not_, ir.select}
@@ -42,7 +43,9 @@ def is_faster_in_lanes(uniformity: Uniformity, copied: Mapping[ir.Var, int], rea
         touched = [op for op in loops[-1].body.inside if isinstance(op, ir.Load | ir.Store)]
         beside = [op for op in touched if op.array in copied or uniformity.is_laned(op.array)]
         apart = [op for op in touched if op not in beside and counter in op.index[:-1]]
-        fetched += weight * (FETCHED * len({(op.array, op.index, type(op)) for op in apart}) + TURNED * len(beside))
+        places = {(op.array, op.index, type(op)) for op in apart}
+        fetched += weight * sum(STORED if kind is ir.Store else FETCHED for *_, kind in places)
+        fetched += weight * TURNED * len(beside)
     for array, times in copied.items():
         fetched += TRIPS ** (array_type_of(array).ndim - 1) * FETCHED * times
     return waited >= fetched

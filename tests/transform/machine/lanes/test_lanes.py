@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -208,6 +209,8 @@ def packed(x, w):
 def test_counters_that_are_the_same_for_all_lanes(monkeypatch):
     source = check(packed, (1,), lambda size: (random(size, 3), random(6)), monkeypatch)
     assert "        p = 0\n" in source
+    # what the inner of two loops adds up is handed on where it is
+    assert not re.search(r"(\w+)\[lane\] = \1\[lane\]\n", source)
 
 
 def looked_up(w, x, labels):
@@ -580,6 +583,16 @@ def test_lanes_only_where_that_is_faster():
     everywhere = Strategy(without=frozenset({"weigh"}))
     found = adjit.value_and_grad(softmax_of_last, wrt=(0, 1), strategy=everywhere).source(*rows, tuned=True)
     assert "in range(lanes)" in found
+
+
+def largest_of_blocks(x, w):
+    n, h, v = x.shape
+    return np.sum(w * np.max(x.reshape(n, h // 2, 2, v // 2, 2), axis=(2, 4)))
+
+
+def test_what_lanes_would_store_one_by_one_is_dearer_than_what_they_fetch():
+    arguments = random(3, 6, 8), random(3, 3, 4)
+    assert "in range(lanes)" not in adjit.value_and_grad(largest_of_blocks, wrt=(0, 1)).source(*arguments, tuned=True)
 
 
 def test_of_two_loops_that_suit_lanes_the_one_whose_elements_lie_closer_gets_them(monkeypatch):
