@@ -23,6 +23,7 @@ from adjit.transform.analysis.trips import Sharings
 from adjit.transform.ir.types import array_type, array_type_of
 from adjit.transform.machine.lanes.laid import Blocking
 from adjit.transform.machine.lanes.lane_loops import Block, Turned
+from adjit.transform.machine.lanes.several_steps import take_steps
 from adjit.transform.machine.lanes.terms_apart import with_terms_apart
 from adjit.transform.machine.lanes.turned_blocks import TurnedKind, turned_axes
 from adjit.transform.machine.lanes.uniformity import Uniformity
@@ -151,6 +152,8 @@ class _Laying:
         }
         block = Block(uniformity, laned, turned, width, is_natural)
         made = Blocking(block).made()
+        if self.strategy.uses("steps"):
+            made = take_steps(made, block.counters, self.sharing.aliases, self.sharing.naturals)
         if _is_crowded(made, block.counters):
             return None
         allocs = [laned[op.out] for op in arrays if op.out not in loop.body.made]
