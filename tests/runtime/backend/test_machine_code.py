@@ -182,11 +182,27 @@ def summed(x):
 
 
 def long(x, order):
-    total = 0.0
     for k in range(order.size):
         item = x[order[k]]
-        total += item + item * item + item * item * item * item
-    return total
+        x[order[k]] = item + item * item + item * item * item * item
+
+
+def handed_on(x, alpha):
+    left = x[0]
+    for i in range(1, x.size - 1):
+        here = x[i]
+        x[i] = here + alpha * (left - 2.0 * here + x[i + 1])
+        left = here
+    return left
+
+
+def handed_on_through_much(x):
+    s = 0.0
+    for k in range(x.size):
+        item = x[k]
+        item = item * item * item + item * item + item * item * item * item + item * item * item * item
+        s = 0.5 * s + item * item * item - item * item
+    return s
 
 
 def nested(x, order):
@@ -212,6 +228,8 @@ LEFT_OVER = "llvm.loop.vectorize.followup_epilogue"
         (looked_up, (LINE, PLACES), set()),
         (gathered, (LINE, PLACES), set()),
         (long, (LINE, PLACES), {None}),
+        (handed_on, (LINE, types.float64), {LEFT_OVER}),
+        (handed_on_through_much, (LINE,), {None}),
         (nested, (LINE, PLACES), {None}),
     ],
 )
