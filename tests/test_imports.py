@@ -69,7 +69,7 @@ MAY_IMPORT = {
     "rules.of_scipy": "rules runtime.library",
     "rules.of_polynomials": "rules",
     "rules.of_draws": "rules",
-    "rules": "errors",
+    "rules": "errors runtime.library",
     "runtime.cuda": "errors runtime runtime.library",
     "runtime": "",
     "runtime.backend": "errors runtime.library",

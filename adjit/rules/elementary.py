@@ -13,13 +13,15 @@ import operator
 import numpy as np
 
 from adjit.rules.registry import builtin
+from adjit.runtime.library import reassociable_add, reassociable_sub
 
 partials = builtin.partials
 
 # ---------------------------------------------------------------------------------------------------------- arithmetic
 
-partials((operator.add, np.add), lambda a, b: (1, 1))
-partials((operator.sub, np.subtract), lambda a, b: (1, -1))
+# sums of a derivative that may be added up in any order are differentiated again
+partials((operator.add, np.add, reassociable_add), lambda a, b: (1, 1))
+partials((operator.sub, np.subtract, reassociable_sub), lambda a, b: (1, -1))
 partials((operator.mul, np.multiply), lambda a, b: (b, a))
 
 

@@ -318,9 +318,8 @@ def _halves(
 
 
 def _check_repeatable(function: ir.Function) -> None:
-    calls = [op for op in ir.walk(function.body) if isinstance(op, ir.Call) and not effects.is_check(op)]
     # all processes run their sweeps again, with the same messages
-    if any(call.effect and call.outs and not is_exchange(call) for call in calls):
+    if any(effects.draws(op) and not is_exchange(op) for op in ir.walk(function.body)):
         raise errors.Unsupported(
             f"the pullback of {function.name}, which draws random numbers and makes arrays in a loop",
             _place(function.origin),
@@ -541,8 +540,7 @@ def _compressed_rows(asked: _Asked) -> ir.Function:
 
 def _check_drawless(asked: _Asked, what: str = "a sparse Jacobian") -> None:
     """Refuses what draws random numbers, of what takes runs of its own: for a pattern, for entries, for tangents."""
-    calls = [op for op in ir.walk(asked.function.body) if isinstance(op, ir.Call) and not effects.is_check(op)]
-    drawn = next((call for call in calls if call.effect and call.outs), None)
+    drawn = next(filter(effects.draws, ir.walk(asked.function.body)), None)
     if drawn is not None:
         raise errors.Unsupported(
             f"{what} of {shown(asked.derivative.function)}, which draws random numbers",

@@ -32,6 +32,11 @@ def is_check(op: ir.Op) -> bool:
     return isinstance(op, ir.Call) and op.callee in _CHECKS
 
 
+def draws(op: ir.Op) -> bool:
+    """Whether an operation gives other numbers each time that it runs."""
+    return isinstance(op, ir.Call) and op.effect and bool(op.outs) and not is_check(op)
+
+
 def has_effect(op: ir.Op) -> bool:
     """Whether an operation itself has to happen as often as it is written, in its order: it raises, or draws."""
     return isinstance(op, ir.Raise) or (isinstance(op, ir.Call) and op.effect)

@@ -25,6 +25,7 @@ from collections.abc import Hashable, Iterator, Mapping
 import numpy as np
 from numba import types
 
+from adjit.runtime.library import reassociable_add, reassociable_sub
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
@@ -32,7 +33,9 @@ from adjit.transform.derive.activity import Activity, goes_into, reached
 from adjit.transform.ir.types import typed_const
 
 # the partials of these are finite whatever goes in
-_BOUNDED = (operator.add, operator.sub, operator.neg, operator.pos, ir.cast, ir.select)
+_BOUNDED = (
+    operator.add, operator.sub, operator.neg, operator.pos, ir.cast, ir.select, reassociable_add, reassociable_sub,
+)  # fmt: skip
 _DIVISIONS = (operator.truediv, np.divide)
 # and of these, for finite arguments
 _SMOOTH = {

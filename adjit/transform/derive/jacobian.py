@@ -34,7 +34,7 @@ from numba import types
 from adjit.runtime.library import is_same_array
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.effects import is_check
+from adjit.transform.analysis.effects import draws, is_check
 from adjit.transform.analysis.integers import emit_integer
 from adjit.transform.derive.adjoints import bar_name
 from adjit.transform.derive.directions import SUFFIX, Directions, NotTogether, Tangent, extents, in_memory
@@ -356,8 +356,7 @@ class _Columns(Matrices):
 
     def check_draws(self) -> None:
         """Of a function that draws, all columns have to be of the same draws: of one sweep."""
-        draws = any(isinstance(op, ir.Call) and op.effect and op.outs for op in self.primal.body.inside)
-        if draws and not self.is_one_chunk:
+        if any(map(draws, self.primal.body.inside)) and not self.is_one_chunk:
             fits = scalars.scalar(self.ctx, operator.le, (self.total, ir.integer(self.width)))
             self.builder.emit(ir.Raise(exception=ValueError, args=(_OF_DRAWS.format(self.width),), condition=fits))
 

@@ -135,3 +135,22 @@ def test_sweeps_that_are_run_apart_have_passes_of_their_own():
         A_bar, x_bar = pullback(seed)
         np.testing.assert_allclose(x_bar, SQUARE.T @ (SQUARE @ seed), rtol=1e-12)
         np.testing.assert_allclose(A_bar, np.outer(SQUARE @ X, seed) + np.outer(SQUARE @ seed, X), rtol=1e-12)
+
+
+def descended(A, b):
+    x = A[0] * 1.0
+    for _ in range(3):
+        r = A @ x - b
+        x = x - 0.1 * (A.T @ r)
+    return np.sum(np.sin(x)) + r @ r
+
+
+def test_passes_are_differentiated_again():
+    g = np.random.default_rng(3)
+    A, b, way = g.normal(size=(5, 3)), g.normal(size=5), g.normal(size=(5, 3))
+    gradient, step = adjit.grad(descended), 1e-6
+    expected = (gradient(A + step * way, b) - gradient(A - step * way, b)) / (2 * step)
+    np.testing.assert_allclose(adjit.hvp(descended)(A, b, way), expected, rtol=1e-6, atol=1e-6)
+    # by columns: what checks that extents fit draws nothing
+    found = np.tensordot(adjit.hessian(descended)(A, b), way, 2)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
