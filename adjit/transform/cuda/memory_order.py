@@ -37,6 +37,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.effects import touched
 from adjit.transform.ir.types import array_type_of
 
 MOST_AHEAD = 4  # loads that stand before what is waited for: each takes a register for longer
@@ -125,22 +126,18 @@ class _Order:
     def ahead(self, ops: list[ir.Op]) -> list[ir.Op]:
         """The operations, with loads before what is waited for, where that takes long: a few, of arrays of which a
         thread touches one element once, so that no other thread changes it."""
-        waits = [k for k, op in enumerate(ops) if any(map(_is_waited_for, ir.with_inner(op)))]
-        if not waits:
+        begin = next((k for k, op in enumerate(ops) if any(map(_is_waited_for, ir.with_inner(op)))), None)
+        if begin is None:
             return ops
-        touched = Counter(
-            self.aliases.find(array)
-            for top in ops
-            for op in ir.with_inner(top)
-            for array in (*op.memory_read, *(() if op.memory_written is None else (op.memory_written,)))
-        )
+        inside = (op for top in ops for op in ir.with_inner(top))
+        counts = Counter(self.aliases.find(array) for op in inside for array in touched(op))
         found, moved = list(ops), 0
-        wait = ops[waits[0]]
-        for k in range(waits[0], len(ops)):
+        wait = ops[begin]
+        for k in range(begin, len(ops)):
             op = ops[k]
             if moved == MOST_AHEAD or not isinstance(op, ir.Load | ir.Store) or not self.is_shown(op.array):
                 continue
-            count = touched[self.aliases.find(op.array)]
+            count = counts[self.aliases.find(op.array)]
             first = self.first_place(op, found)
             if first is None or first > found.index(wait):
                 continue
@@ -224,8 +221,7 @@ class _Order:
     def is_at(self, op: ir.Op, store: ir.Op) -> bool:
         """Whether an operation reads or writes the array that a store is to."""
         assert isinstance(store, ir.Store)
-        arrays = [*op.memory_read] if op.memory_written is None else [*op.memory_read, op.memory_written]
-        return self.aliases.find(store.array) in map(self.aliases.find, arrays)
+        return self.aliases.find(store.array) in map(self.aliases.find, touched(op))
 
 
 def _is_waited_for(op: ir.Op) -> bool:
