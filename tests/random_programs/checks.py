@@ -523,6 +523,13 @@ class _Case:
             self.same(value, self.value, "the compiled value, and plain Python's", Outcome.COMPILED)
         for mine, bar in zip(bars, self.bars, strict=True):
             self.same(mine, bar, "the compiled gradient, and the text's", Outcome.COMPILED)
+        with mock.patch.dict(os.environ, ADJIT_READING="0"):
+            # what is derived is kept, and would be what it was
+            dispatch._slot.cache_clear()
+            by_bytecode = self.reverse(options)
+        for mine, other in zip(flat([value, *bars]), flat([*by_bytecode[:1], *by_bytecode[1]]), strict=True):
+            if mine is not None and np.asarray(mine).tobytes() != np.asarray(other).tobytes():
+                raise Wrong(Outcome.COMPILED, f"read from the text {mine!r}, from bytecode {other!r}", "bits")
 
     # ------------------------------------------------------------------------------------------ comparisons
 

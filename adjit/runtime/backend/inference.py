@@ -6,8 +6,7 @@ In: a function, and the types of its arguments. Out: its signature, and no machi
         context.resolve_function_type(sort, (float64[:],), {})        # float64[:], and np.sort is not compiled
 
 numba learns what a call of an overload returns by compiling it, with all that it calls. Typed IR asks for nothing but
-that; what generated code calls is compiled where it calls it. Of generated code, a statement is asked again for its
-types only where one in it is new, and warnings are caught around a round, where numba changes the filters at each.
+that; what generated code calls is compiled where it calls it.
 """
 
 from __future__ import annotations
@@ -15,12 +14,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-import warnings
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from numba.core import errors, ir, types, utils
+from numba.core import errors, types
 from numba.core.compiler import Flags, compile_extra
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import AnalysisPass, PassManager, register_pass
@@ -28,11 +26,13 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import BaseTypeInference
-from numba.core.typeinfer import ConstraintNetwork
-from numba.core.typing.context import CallStack
 from numba.core.typing.templates import Signature, make_concrete_template, signature
 
 _NO_FLAGS = object()
+
+
+class FindsTypes:
+    """A pass after which the types are known."""
 
 
 class _State(threading.local):
@@ -82,7 +82,7 @@ def _up_to(pipeline: Any) -> Any:
             made.add_pass(_Begun, "only types are asked")
             for step, title in whole.passes:
                 made.add_pass(step, title)
-                if issubclass(step, BaseTypeInference):
+                if issubclass(step, BaseTypeInference | FindsTypes):
                     break
             made.add_pass(_Told, "the signature")
             made.finalize()
@@ -164,76 +164,3 @@ def _get_overload(dispatcher: Any, sig: Any) -> Any:
 _asked: Any = Dispatcher
 _compiling, _compiled = _asked.get_call_template, _asked.get_overload
 _asked.get_call_template, _asked.get_overload = _get_call_template, _get_overload
-
-
-# ----------------------------------------------------------------------------------------------- what is asked once
-
-
-class _Callstack(CallStack):
-    """numba's, whose functions are inferred so."""
-
-    def register(self, target: Any, typeinfer: Any, func_id: Any, args: Any) -> Any:
-        typeinfer.constraints = _Constraints()
-        return super().register(target, typeinfer, func_id, args)
-
-
-def asking_once(own: Any) -> Any:
-    """The callstack with all that is in it."""
-    made = object.__new__(_Callstack)
-    made.__dict__ = own.__dict__
-    return made
-
-
-class _Constraints(ConstraintNetwork):
-    """The constraints of one function, with the types for which each was met before."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._names: list[tuple[str, ...]] = []
-        self._met: list[Any] = []
-
-    def propagate(self, typeinfer: Any) -> list[Exception]:
-        for constraint in self.constraints[len(self._names) :]:
-            self._names.append(tuple(dict.fromkeys(_variables(vars(constraint).values()))))
-            self._met.append(None)
-        found: list[Exception] = []
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", errors.NumbaWarning)
-            for k, constraint in enumerate(self.constraints):
-                if self._met[k] is not None and self._met[k] == self._types(k, typeinfer):
-                    continue
-                try:
-                    constraint(typeinfer)
-                    self._met[k] = self._types(k, typeinfer)
-                except errors.ForceLiteralArg as fault:
-                    found.append(fault)
-                except errors.TypingError as fault:
-                    shown = errors.TypingError(str(fault), loc=constraint.loc, highlighting=False)
-                    found.append(utils.chain_exception(shown, fault))
-                if caught:
-                    _hand_on(caught, typeinfer, constraint.loc)
-        return found
-
-    def _types(self, number: int, typeinfer: Any) -> list[Any]:
-        found = (dict.get(typeinfer.typevars, name) for name in self._names[number])
-        return [None if variable is None else variable.type for variable in found]
-
-
-def _variables(parts: Iterable[Any]) -> Iterator[str]:
-    """The variables among the parts of a constraint, which has some by name."""
-    for part in parts:
-        if isinstance(part, ir.Var):
-            yield part.name
-        elif isinstance(part, str):
-            yield part
-        elif isinstance(part, list | tuple):
-            yield from _variables(part)
-        elif isinstance(part, dict):
-            yield from _variables(part.values())
-
-
-def _hand_on(caught: list[warnings.WarningMessage], typeinfer: Any, place: ir.Loc) -> None:
-    with typeinfer.warnings.catch_warnings(filename=place.filename, lineno=place.line):
-        for each in caught:
-            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-    caught.clear()

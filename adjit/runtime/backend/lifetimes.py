@@ -1,13 +1,13 @@
 """Where the variables of numba's form of a function end: as numba's own analysis says, in a tenth of its time.
 
 In: blocks of statements. Out: which variables each block sets, and reads before; which are set once, before all that
-reads them, and so need no place in memory; and, in the blocks, a `del` after the last use of each variable.
+reads them, and so need no place in memory; and, in the blocks, a `del` after the last use of a variable.
 
-    y = x * x        y = x * x
-                     del x
-    z = y + 1.0      z = y + 1.0
-                     del y
+    v = x[i:j]       v = x[i:j]
+    y = v[0]         y = v[0]
+                     del v
 
+Of numbers nothing ends: only what refers to memory is given back.
 numba asks each statement for its variables four times, and passes sets of names round until nothing changes. Here a set
 is a number with a bit for each name, and a statement is asked once.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from numba.core import analysis, ir
@@ -33,20 +33,22 @@ class Uses(NamedTuple):
     set: frozenset[str]
 
 
-def of_block(block: Any) -> Uses:
-    """Which variables a block reads and sets."""
+def of_block(block: Any, among: Container[str] | None = None) -> Uses:
+    """Which variables a block reads and sets; `among` these, if it is given."""
     named, read, assigned = [], set[str](), set[str]()
     for statement in block.body:
         names: list[str] = []
         if type(statement) is ir.Assign:
             _names_in(statement.value, names)
             target = statement.target.name
-            if target not in names:
+            if target not in names and (among is None or target in among):
                 assigned.add(target)
             names.append(target)
         else:
             for part in statement.__dict__.values():
                 _names_in(part, names)
+        if among is not None:
+            names = [name for name in names if name in among]
         named.append(names)
         read.update(name for name in names if name not in assigned)
     return Uses(named, frozenset(read), frozenset(assigned))
@@ -75,9 +77,10 @@ def is_known(blocks: Mapping[int, Any]) -> bool:
     return not others or not any(type(statement) in others for block in blocks.values() for statement in block.body)
 
 
-def with_dels(blocks: Mapping[int, Any]) -> None:
-    """Puts a `del` where each variable ends: after its last use, or where a block begins that does not need it."""
-    uses = {label: of_block(block) for label, block in blocks.items()}
+def with_dels(blocks: Mapping[int, Any], among: Container[str]) -> None:
+    """Puts a `del` where each of these variables ends: after its last use, or where a block begins that does not need
+    it."""
+    uses = {label: of_block(block, among) for label, block in blocks.items()}
     bits = _Bits(uses.values())
     within, at_start = _ends(blocks, uses, bits)
     for label, block in blocks.items():

