@@ -71,15 +71,16 @@ MAY_IMPORT = {
     "rules.of_draws": "rules",
     "rules": "errors runtime.library",
     "runtime.cuda": "errors runtime runtime.library",
-    "runtime": "",
-    "runtime.backend": "errors runtime.library",
+    "runtime": "runtime.backend.reading",
+    "runtime.backend": "errors runtime.backend.reading runtime.library",
+    "runtime.backend.reading": "",
     "runtime.library": "errors",
     "runtime.vectormath": "",
     "notation": "",
     "errors": "",
 }
 # Who alone may import what numba and llvmlite do not promise to keep.
-FENCE = ("runtime.backend", "runtime.vectormath")
+FENCE = ("runtime.backend", "runtime.backend.reading", "runtime.vectormath")
 INSIDES = ("numba.core", "numba.np", "numba.cpython", "llvmlite")
 MOST_ENTRIES = 22  # at the top of `transform`
 MOST_FILES = 28  # of a package

@@ -8,21 +8,18 @@ In: text, the objects it names, the function's name and a title. Out: the functi
 from __future__ import annotations
 
 import ast
-import inspect
 import linecache
-import textwrap
 import threading
-import weakref
 from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
 from numba import objmode
 
+from adjit.runtime.backend.reading import texts
 from adjit.runtime.plain_numbers import NAMES, as_compiled
 
 _registering = threading.Lock()
-_syntax: weakref.WeakKeyDictionary[FunctionType, ast.FunctionDef] = weakref.WeakKeyDictionary()
 
 
 def load(text: str, names: Mapping[str, Any], name: str, title: str, is_plain: bool = False) -> FunctionType:
@@ -41,23 +38,8 @@ def load(text: str, names: Mapping[str, Any], name: str, title: str, is_plain: b
     exec(compile(tree, filename, "exec", dont_inherit=True), scope)
     found = scope[name]
     assert isinstance(found, FunctionType)
-    (_syntax[found],) = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    texts.remember(found, tree)
     return found
-
-
-def syntax_of(function: FunctionType) -> ast.FunctionDef | None:
-    """The syntax of a function, if its text is at hand."""
-    found = _syntax.get(function)
-    if found is not None:
-        return found
-    try:
-        (statement,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    except (OSError, TypeError, SyntaxError):
-        return None
-    if not isinstance(statement, ast.FunctionDef):
-        return None
-    ast.increment_lineno(statement, function.__code__.co_firstlineno - 1)
-    return statement
 
 
 def register(text: str, title: str) -> str:

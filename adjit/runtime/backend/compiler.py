@@ -8,15 +8,24 @@ In: a generated function and the types of its arguments. Out: what numba's own p
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from typing import Any
 
-from numba.core.compiler import Compiler
-from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.compiler import Compiler, DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.typed_passes import AnnotateTypes, IRLegalization, NativeLowering, NoPythonBackend
 
-from adjit.runtime.backend import lifetimes, machine_code
+from adjit.runtime.backend import apart, lifetimes, machine_code
+from adjit.runtime.backend.inference import FindsTypes
 from adjit.runtime.backend.lowering import GeneratedLower
-from adjit.runtime.backend.reading import Reading
+from adjit.runtime.backend.reading import texts
+from adjit.runtime.backend.reading.asking import NotRead
+from adjit.runtime.backend.reading.statements import read
+from adjit.runtime.backend.stand_ins import stand_in
+
+# Why functions were left to numba, the latest last.
+not_read: deque[str] = deque(maxlen=100)
 
 
 class GeneratedCompiler(Compiler):
@@ -32,6 +41,46 @@ class GeneratedCompiler(Compiler):
             made.add_pass(step, step.__doc__ or step.__name__)
         made.finalize()
         return [made]
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class Reading(FindsTypes, FunctionPass):
+    """From a function to numba's typed form of it."""
+
+    _name = "reading"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        tree = texts.syntax_of(state.func_id.func) if is_reading() else None
+        try:
+            if tree is None:
+                raise NotRead("its text is not at hand")
+            read(state, tree, _stand_in)
+        except NotRead as why:
+            not_read.append(f"{state.func_id.func_qualname}: {why}")
+            _numbas_passes(state).run(state)
+        return True
+
+
+def is_reading() -> bool:
+    """Whether functions are read from their text: not with ADJIT_READING=0."""
+    return os.environ.get("ADJIT_READING", "1") != "0"
+
+
+def _stand_in(callee: Any, count: int) -> Any:
+    return stand_in(callee, count) or apart.stand_in(callee, count)
+
+
+def _numbas_passes(state: Any) -> PassManager:
+    """numba's own, to its typed form."""
+    made = PassManager("numba's own")
+    for part in (DefaultPassBuilder.define_untyped_pipeline(state), DefaultPassBuilder.define_typed_pipeline(state)):
+        for step, title in part.passes:
+            made.add_pass(step, title)
+    made.finalize()
+    return made
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

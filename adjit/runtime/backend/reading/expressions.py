@@ -20,9 +20,7 @@ import numpy as np
 from numba.core import ir, types
 from numba.np.ufunc.dufunc import DUFunc
 
-from adjit.runtime.backend import apart
 from adjit.runtime.backend.reading.asking import NotRead, attribute, signature
-from adjit.runtime.backend.stand_ins import stand_in
 
 OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -61,11 +59,12 @@ class Label:
 class Expressions:
     """Writes expressions into the block that is being written.
 
-    names: the variables that hold the names of the text here.
+    names: the variables that hold the names of the text here. stand_in: what is called in the place of a function with
+    so many arguments, if anything is.
     """
 
-    def __init__(self, context: Any, function: Any, filename: str) -> None:
-        self.context = context
+    def __init__(self, context: Any, function: Any, filename: str, stand_in: Callable[[Any, int], Any]) -> None:
+        self.context, self.stand_in = context, stand_in
         closure = (cell.cell_contents for cell in function.__closure__ or ())
         self._outer = function.__globals__, dict(zip(function.__code__.co_freevars, closure, strict=True))
         self.filename = filename
@@ -280,7 +279,7 @@ class Expressions:
     def operation(self, kind: type[ast.operator], left: ir.Var, right: ir.Var) -> ir.Var:
         operation = OPERATIONS[kind]
         if kind is ast.MatMult:
-            made = stand_in(operation, 2) or apart.stand_in(operation, 2)
+            made = self.stand_in(operation, 2)
             if made is not None:
                 return self.call(Known(made, self._kind_of(made)), [left, right])
         return self._binary(operation, left, right)
@@ -364,7 +363,7 @@ class Expressions:
         self, known: Known, args: list[ir.Var], named: Sequence[tuple[str, ir.Var]] = (), rest: ir.Var | None = None
     ) -> ir.Var:
         if not named and rest is None and callable(known.value):
-            made = stand_in(known.value, len(args)) or apart.stand_in(known.value, len(args))
+            made = self.stand_in(known.value, len(args))
             if made is not None:
                 known = Known(made, self._kind_of(made))
         if isinstance(known.kind, types.Module):

@@ -16,23 +16,23 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from numba.core import ir, types
+from numba.core import errors, ir, types
 
 from adjit.runtime.backend.reading.asking import NotRead, set_signature, signature
 from adjit.runtime.backend.reading.expressions import Expressions, Known, Label
 from adjit.runtime.backend.reading.names import Exits, Names
 
-Place = tuple[int, int, str]  # a line and a column, and a name
+_Place = tuple[int, int, str]  # a line and a column, and a name
 
 
-class Wider(Exception):
+class _Wider(Exception):
     """A name has another type at the end of a trip than at its beginning."""
 
-    def __init__(self, place: Place, kind: Any) -> None:
+    def __init__(self, place: _Place, kind: Any) -> None:
         self.place, self.kind = place, kind
 
 
@@ -60,15 +60,42 @@ class _Loop:
     left: list[_End] = field(default_factory=list)
 
 
+def read(state: Any, tree: ast.FunctionDef, stand_in: Callable[[Any, int], Any]) -> None:
+    """Gives what numba holds of a compilation its typed form. Raises NotRead, and then has changed nothing."""
+    wider: dict[_Place, Any] = {}
+    while True:
+        reader = Reader(state, tree, stand_in, wider)
+        try:
+            with state.typingctx.callstack.register(state.targetctx.target, reader, state.func_id, state.args):
+                reader.read()
+            break
+        except _Wider as found:
+            if wider.get(found.place) == found.kind:
+                raise NotRead("a name of several types") from None
+            wider[found.place] = found.kind
+        except errors.NumbaError as why:
+            # numba says it better, and where
+            raise NotRead(str(why)) from None
+    function = state.func_id
+    state.func_ir = ir.FunctionIR(
+        reader.blocks, False, function, reader.beginning, reader.definitions, function.arg_count, function.arg_names
+    )
+    state.func_ir.generator_info = None
+    state.typemap, state.calltypes, state.return_type = reader.typemap, reader.calltypes, reader.returned
+    state.typing_errors = []
+
+
 class Reader(Expressions):
     """Reads one function.
 
     blocks, typemap, calltypes, definitions: numba's form. returned: the type of what it returns.
     """
 
-    def __init__(self, state: Any, tree: ast.FunctionDef, wider: Mapping[Place, Any]) -> None:
+    def __init__(
+        self, state: Any, tree: ast.FunctionDef, stand_in: Callable[[Any, int], Any], wider: Mapping[_Place, Any]
+    ) -> None:
         function = state.func_id
-        super().__init__(state.typingctx, function.func, function.filename)
+        super().__init__(state.typingctx, function.func, function.filename, stand_in)
         self._function, self._tree, self._args, self._wider = function, tree, state.args, wider
         self.beginning = ir.Loc.from_function_id(function)
         self.blocks: dict[int, Any] = {}
@@ -85,7 +112,7 @@ class Reader(Expressions):
         raise NotRead("it calls itself")
 
     def read(self) -> None:
-        """Writes the function. Raises Wider where it is to be begun again, with a wider type for a name."""
+        """Writes the function. Raises _Wider where it is to be begun again, with a wider type for a name."""
         tree, given = self._tree, self._tree.args
         if given.vararg or given.kwarg or given.kwonlyargs:
             raise NotRead("arguments of other kinds")
@@ -482,7 +509,7 @@ class Reader(Expressions):
             kind = self.type_of(target)
             unified = self._unified([kind, self.type_of(source)])
             if unified != kind:
-                raise Wider((*loop.place, name), unified)
+                raise _Wider((*loop.place, name), unified)
             pairs.append((target, source))
         # what one is copied to another may be copied from
         targets = {target.name for target, _ in pairs}
