@@ -8,13 +8,17 @@ In: a generated function and the types of its arguments. Out: what numba's own p
 
 from __future__ import annotations
 
+import operator
 import os
 from collections import deque
 from typing import Any
 
+import numpy as np
+from numba.core import ir
 from numba.core.compiler import Compiler, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.typed_passes import AnnotateTypes, IRLegalization, NativeLowering, NoPythonBackend
+from numba.core.untyped_passes import InlineClosureLikes
 
 from adjit.runtime.backend import apart, lifetimes, machine_code
 from adjit.runtime.backend.inference import FindsTypes
@@ -74,13 +78,73 @@ def _stand_in(callee: Any, count: int) -> Any:
 
 
 def _numbas_passes(state: Any) -> PassManager:
-    """numba's own, to its typed form."""
+    """numba's own, to its typed form, with the same callees."""
     made = PassManager("numba's own")
     for part in (DefaultPassBuilder.define_untyped_pipeline(state), DefaultPassBuilder.define_typed_pipeline(state)):
         for step, title in part.passes:
             made.add_pass(step, title)
+            if step is InlineClosureLikes:
+                made.add_pass(StandIns, "callees that need no compilation of their own")
     made.finalize()
     return made
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class StandIns(FunctionPass):
+    """Puts the stand-ins where generated code calls what they stand for."""
+
+    _name = "stand_ins"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        function = state.func_ir
+        found = False
+        for block in function.blocks.values():
+            body = []
+            for statement in block.body:
+                made = _replaced(function, statement)
+                found = found or made is not None
+                body.extend([statement] if made is None else made)
+            block.body = body
+        return found
+
+
+def _replaced(function: Any, statement: Any) -> list[Any] | None:
+    """A call of what stands in, for one of what it stands for."""
+    value = statement.value if isinstance(statement, ir.Assign) else None
+    if not isinstance(value, ir.Expr):
+        return None
+    if value.op == "call" and not value.kws and value.vararg is None:
+        definitions = function._definitions[value.func.name]
+        callee, given = (_callee(function, definitions[0]) if len(definitions) == 1 else None), value.args
+    elif value.op == "binop" and value.fn is operator.matmul:
+        callee, given = value.fn, [value.lhs, value.rhs]
+    else:
+        return None
+    made = _stand_in(callee, len(given))
+    if made is None:
+        return None
+    place = statement.target.scope.redefine("$stand_in", loc=value.loc)
+    named = ir.Global(made.__name__, made, value.loc)
+    function._definitions[place.name].append(named)
+    called = ir.Expr.call(place, list(given), (), value.loc)
+    function._definitions[statement.target.name].remove(value)
+    function._definitions[statement.target.name].append(called)
+    return [ir.Assign(named, place, value.loc), ir.Assign(called, statement.target, statement.loc)]
+
+
+def _callee(function: Any, definition: Any) -> Any:
+    """The object that a definition names: a global, or an attribute of NumPy or of a module of it."""
+    if isinstance(definition, ir.Global | ir.FreeVar):
+        return definition.value
+    if isinstance(definition, ir.Expr) and definition.op == "getattr":
+        owner = function._definitions[definition.value.name]
+        if len(owner) == 1:
+            found = _callee(function, owner[0])
+            return getattr(found, definition.attr, None) if found is np or found is np.linalg else None
+    return None
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

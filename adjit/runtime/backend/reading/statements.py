@@ -76,6 +76,8 @@ def read(state: Any, tree: ast.FunctionDef, stand_in: Callable[[Any, int], Any])
         except errors.NumbaError as why:
             # numba says it better, and where
             raise NotRead(str(why)) from None
+        except RecursionError:
+            raise NotRead("expressions of so many levels") from None
     function = state.func_id
     state.func_ir = ir.FunctionIR(
         reader.blocks, False, function, reader.beginning, reader.definitions, function.arg_count, function.arg_names

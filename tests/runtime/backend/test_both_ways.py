@@ -1,0 +1,73 @@
+"""What is compiled from the text computes the same bits as what numba makes of bytecode: goldens, and the benchmarks.
+
+Random programs are compared so by `tests/random_programs/checks.py`.
+"""
+
+import copy
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import njit
+
+import adjit
+from adjit.api import dispatch
+from adjit.runtime.backend.compiler import GeneratedCompiler
+from adjit.runtime.backend.versions import is_plain
+from tests.golden.generate import OUTPUTS, golden
+
+ROOT = Path(__file__).resolve().parents[3]
+SHARED = ROOT.parent / "shared" / "bench"
+
+pytestmark = pytest.mark.skipif(is_plain(), reason="numba's own means are used")
+
+
+def bits(value):
+    return tuple(map(bits, value)) if isinstance(value, tuple) else np.asarray(value).tobytes()
+
+
+def both_ways(make, arguments, monkeypatch):
+    """What a function gives that is compiled anew by each way."""
+    found = []
+    for switch in "10":
+        monkeypatch.setenv("ADJIT_READING", switch)
+        # what is derived is kept, and would be what it was
+        dispatch._slot.cache_clear()
+        found.append(bits(make()(*copy.deepcopy(arguments))))
+    return found
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize(("case", "tuned"), OUTPUTS, ids=[f"{case.name}{', tuned' * tuned}" for case, tuned in OUTPUTS])
+def test_goldens(case, tuned, monkeypatch):
+    *_, saved = runpy.run_path(str(golden(case, tuned))).values()
+    arguments = case.arguments
+    if case.mode == "forward":
+        arguments = (*arguments, *(np.ones_like(a)[()] for a in map(np.asarray, arguments)))
+    own, plain = both_ways(lambda: njit(pipeline_class=GeneratedCompiler)(saved.py_func), arguments, monkeypatch)
+    assert own == plain
+
+
+def workloads():
+    sys.path.append(str(ROOT / "benchmarks"))
+    try:
+        import kinds
+        import softmax
+        from workloads import own, shared
+
+        found = [*own("small"), *kinds.kinds("small"), *softmax.softmaxes("small"), *softmax.products("small")]
+        return [*found, *(shared(SHARED, "small") if SHARED.exists() else ())]
+    finally:
+        # one of the benchmarks is called as a package of NVIDIA's is
+        sys.path.remove(str(ROOT / "benchmarks"))
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("workload", workloads(), ids=lambda one: one.name)
+def test_benchmarks(workload, monkeypatch):
+    own, plain = both_ways(
+        lambda: adjit.value_and_grad(workload.function, wrt=workload.wrt, cache=False), workload.arguments, monkeypatch
+    )
+    assert own == plain
