@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import adjit
 from tests.programs.harness import check
 
 WORTH = {"0": 2.0, "1": 3.0}
@@ -63,6 +64,37 @@ def test_expression(expression: str) -> None:
     defined: dict[str, Any] = {"WORTH": WORTH, "WORDS": WORDS, "np": np}
     exec(compile(text, name, "exec"), defined)
     check(defined["weighted"], lambda: (0.7, "1011001"), (0,), second=False)
+
+
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
+
+
+def paired(p: Any) -> Any:
+    strand = "GATTACA"
+    table = {"A": "T", "C": None}
+    table["G"] = "CC"
+    worth = {"A": p, "C": p * p, "G": 2.0 * p, "T": 3.0}
+    whole = strand.translate(COMPLEMENT)[::-1] + strand.translate(str.maketrans("ACGT", "TGCA", "T"))
+    return sum(worth[c] * (k + 1) for k, c in enumerate(whole + strand.translate(str.maketrans(table))))
+
+
+def test_letters_that_are_translated() -> None:
+    check(paired, lambda: (0.7,), (0,), second=False)
+
+
+def translated_at_run_time(p: Any) -> Any:
+    return p * len("GATT".translate(str.maketrans({"A": int(p)})))
+
+
+def unevenly(p: Any) -> Any:
+    return p * len("GATT".translate(str.maketrans("GA", "C")))
+
+
+def test_tables_that_are_refused() -> None:
+    with pytest.raises(adjit.AdjitError, match="known at run time only"):
+        adjit.grad(translated_at_run_time, target="python")(0.7)
+    with pytest.raises(adjit.AdjitError, match="equal length"):
+        adjit.grad(unevenly, target="python")(0.7)
 
 
 def counted(p: Any) -> Any:

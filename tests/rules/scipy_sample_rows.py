@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import integrate, interpolate, ndimage, optimize, signal
+from scipy.signal import windows
 from scipy.spatial import distance
 
 from tests.rules import rows as at
@@ -81,6 +82,21 @@ FILTERS: list[Row] = [
     row(signal.detrend, lambda x: signal.detrend(x, type="constant"), array(2, 3), tags="double", note="constant"),
 ]
 
+WINDOWS: list[Row] = [
+    row(windows.gaussian, lambda x, s: x * windows.gaussian(x.size, s), vector(5), positive),
+    row(windows.exponential, lambda x, t: x * windows.exponential(x.size, tau=t), vector(4), positive, tags="double"),
+    row(
+        windows.tukey, lambda x, a: x * windows.tukey(x.size, 0.2 + 0.1 * a, False), vector(6), positive, tags="double"
+    ),
+    row(windows.kaiser, lambda x, b: x * windows.kaiser(x.size, b), vector(5), positive, tags="double"),
+    row(windows.chebwin, lambda x, a: x * windows.chebwin(x.size, 50.0 + a), vector(5), positive, tags="double"),
+    row(windows.general_hamming, lambda x, a: x * windows.general_hamming(x.size, a), vector(4), positive),
+    row(
+        windows.general_cosine, lambda x, a: x * windows.general_cosine(x.size, a), vector(4), vector(3), tags="double"
+    ),
+    row(signal.get_window, lambda x, s: x * signal.get_window(("gaussian", s), x.size), vector(4), positive),
+]
+
 SPLINE = interpolate.CubicSpline([0.0, 0.7, 1.5, 2.0, 3.1], [0.3, -1.0, 0.5, 0.4, 2.0])
 LINES = interpolate.interp1d([-4.0, 0.7, 1.5, 2.0, 4.1], [0.3, -1.0, 0.5, 0.4, 2.0])
 
@@ -154,10 +170,10 @@ SPLINES: list[Row] = [
 
 VALLEY = row(optimize.rosen, lambda x: optimize.rosen(x), vector(3), tags="double")
 
-SAMPLES: list[Row] = [VALLEY, *SUMS, *DISTANCES, *FILTERS, *SPLINES]
+SAMPLES: list[Row] = [VALLEY, *SUMS, *DISTANCES, *FILTERS, *WINDOWS, *SPLINES]
 
-# What test_scipy_ndimage.py is of, test_initial_values.py, test_quadrature.py and test_roots.py of tests/programs, and
-# what is refused.
+# What test_scipy_ndimage.py is of, test_scipy_arrays.py (windows without parameters), test_initial_values.py,
+# test_quadrature.py and test_roots.py of tests/programs, and what is refused.
 WITHOUT_EXAMPLE = (
     ndimage.correlate1d, ndimage.convolve1d, ndimage.correlate, ndimage.convolve, ndimage.gaussian_filter1d,
     ndimage.gaussian_filter, ndimage.uniform_filter1d, ndimage.uniform_filter, ndimage.sobel, ndimage.prewitt,
@@ -168,5 +184,7 @@ WITHOUT_EXAMPLE = (
     integrate.solve_ivp, integrate.odeint, integrate.quad, integrate.dblquad,
     interpolate.UnivariateSpline, interpolate.make_interp_spline,
     interpolate.InterpolatedUnivariateSpline, interpolate.LSQUnivariateSpline, interpolate.splrep, interpolate.splev,
+    windows.hann, windows.hamming, windows.blackman, windows.nuttall, windows.blackmanharris, windows.flattop,
+    windows.boxcar, windows.triang, windows.bartlett, windows.cosine, windows.parzen,
     interpolate.griddata, interpolate.interpn, interpolate.RBFInterpolator,
 )  # fmt: skip

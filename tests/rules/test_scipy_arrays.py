@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import interpolate, linalg, signal
+from scipy.signal import windows
 
 import adjit
 
@@ -108,6 +109,39 @@ def test_lines():
     assert_same(lambda x, y, t: interpolate.interp1d(x, y, bounds_error=False, fill_value=(0.0, 1.0))(t), X, Y, T)
     with pytest.raises(ValueError, match="interpolation range"):
         adjit.vjp(lambda x, y, t: interpolate.interp1d(x, y)(t), X, Y, T, target="python")
+
+
+def all_windows(x, sym):
+    n = x.size
+    plain = [
+        windows.hann(n, sym), windows.hamming(n, sym), windows.blackman(n, sym), windows.nuttall(n, sym),
+        windows.blackmanharris(n, sym), windows.flattop(n, sym), windows.boxcar(n, sym), windows.triang(n, sym),
+        windows.bartlett(n, sym), windows.cosine(n, sym), windows.parzen(n, sym), windows.tukey(n, sym=sym),
+        windows.tukey(n, 0.0, sym), windows.tukey(n, 1.5, sym), windows.gaussian(n, 2.0, sym),
+        windows.exponential(n, sym=sym), windows.kaiser(n, 5.0, sym), windows.chebwin(n, 60, sym=sym),
+        windows.general_hamming(n, 0.6, sym), windows.general_cosine(n, [0.5, 0.3, 0.2], sym),
+    ]  # fmt: skip
+    named = [
+        signal.get_window("hann", n), signal.get_window("parz", n, fftbins=sym), signal.get_window(4.0, n),
+        signal.get_window(("chebwin", 70.0), n, not sym), windows.exponential(n, 1.5, 2.0, False),
+    ]  # fmt: skip
+    return x[0] * np.array(plain), x[0] * np.array(named)
+
+
+@pytest.mark.parametrize("f", [lambda x: all_windows(x, True), lambda x: all_windows(x, False)])
+def test_windows_whose_length_is_known_at_run_time(f):
+    for length in (1, 2, 5, 6):
+        assert_same(f, np.linspace(0.5, 1.0, length))
+
+
+def test_windows_of_constants_and_by_unknown_names():
+    assert_same(lambda x: x * signal.get_window(("dpss", 2.0), 5) * signal.get_window("bohman", 5), Y)
+    with pytest.raises(adjit.AdjitError, match="of this name"):
+        adjit.vjp(lambda x: x * signal.get_window("hamming_", x.size), Y, target="python")
+    with pytest.raises(adjit.AdjitError, match="NW must be less"):
+        adjit.vjp(lambda x: x * signal.get_window(("dpss", 2.5), 5), Y, target="python")
+    with pytest.raises(ValueError, match="center must be None"):
+        adjit.vjp(lambda x: x * windows.exponential(x.size, 2.0), Y, target="python")
 
 
 @pytest.mark.parametrize(

@@ -444,8 +444,11 @@ def _worked_out(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping
         return None
     given = [a.value for a in args if isinstance(a, Static | ir.Const)]
     keywords = {n: a.value for n, a in named.items() if isinstance(a, Static | ir.Const)}
-    with placed(ctx):
-        return wrap(ctx, callee(*given, **keywords))
+    try:
+        with placed(ctx):
+            return wrap(ctx, callee(*given, **keywords))
+    except ValueError as error:
+        raise ctx.mismatch(f"{spoken(callee)}: {error}", "See its documentation.") from None
 
 
 # Methods of lists and dictionaries from outside that leave them as they are.

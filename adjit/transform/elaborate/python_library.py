@@ -163,6 +163,8 @@ def _object(frame: Frame, value: Value, what: str) -> Any:
 
     if isinstance(value, TupleValue) and value.is_list:
         return [_object(frame, one, what) for one in value.items]
+    if isinstance(value, Record) and value.of is None:
+        return {key: _object(frame, one, what) for key, one in zip(value.keys, value.items, strict=True)}
     if is_array(value) or isinstance(value, Grown):
         raise refused(value)
     return object_of(value, refused)
@@ -176,6 +178,11 @@ def of_text(frame: Frame, method: Any, args: Sequence[Value], named: Mapping[str
         return wrap(frame.ctx, method(*given, **{name: _object(frame, v, what) for name, v in named.items()}))
     except (TypeError, ValueError, LookupError) as error:
         raise frame.ctx.mismatch(f"{what}: {error}", "See Python's str.") from None
+
+
+def _translation(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """str.maketrans."""
+    return of_text(frame, str.maketrans, args, named)
 
 
 def _text(frame: Frame, value: Value | None) -> Value:
@@ -237,6 +244,7 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     math.perm: _of_whole_numbers(math.perm, "n k?", algorithms.perm),
     ord: takes("ord", "c", _letter),
     pow: takes("pow", "base exp mod?", _power),
+    str.maketrans: _translation,
     str: takes("str", "object?", _text),
     **{getattr(statistics, of.__name__): written(of) for of in samples.OF_STATISTICS},
 }
