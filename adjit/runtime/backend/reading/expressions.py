@@ -80,7 +80,7 @@ class Expressions:
         self._constants: dict[Any, ir.Var] = {}
         self._callees: dict[int, ir.Var] = {}
         self._known: dict[str, Known | None] = {}
-        self._lists: dict[str, list[str]] = {}  # what holds a list whose elements are not known yet
+        self.untold: set[str] = set()  # what holds a list of which it is not known yet what it is of
 
     def at(self, line: int) -> None:
         """Says where in the text what is written now comes from."""
@@ -108,10 +108,10 @@ class Expressions:
         self.definitions.setdefault(target.name, []).append(value)
         self.body.append(ir.Assign(value, target, self.location))
 
-    def called(self, expression: ir.Expr, found: Any, kind: Any = None) -> ir.Var:
+    def called(self, expression: ir.Expr, found: Any) -> ir.Var:
         """The value of an operation with a signature."""
         self.calltypes[expression] = found
-        return self.made(expression, found.return_type if kind is None else kind)
+        return self.made(expression, found.return_type)
 
     def type_of(self, variable: ir.Var) -> Any:
         return self.typemap[variable.name]
@@ -245,7 +245,7 @@ class Expressions:
         if node.elts:
             raise NotRead("a list with elements")
         made = self.made(ir.Expr.build_list([], self.location), types.List(types.undefined))
-        self._lists[made.name] = []
+        self.untold.add(made.name)
         return made
 
     def _comprehension(self, node: Any) -> ir.Var:
@@ -417,11 +417,11 @@ class Expressions:
         found = self._resolved(kind, args, named)
         own = self.type_of(owner)
         if isinstance(own, types.List) and not own.is_precise():
-            if owner.name not in self._lists or found.recvr is None or not found.recvr.is_precise():
+            if owner.name not in self.untold or found.recvr is None or not found.recvr.is_precise():
                 raise NotRead("what is in a list is not known")
             self.typemap[owner.name] = found.recvr
             self.typemap[method.name] = kind.copy(this=found.recvr)
-            del self._lists[owner.name]
+            self.untold.remove(owner.name)
         elif found.recvr is not None and found.recvr != kind.this:
             raise NotRead(f"{name} changes the type of what it is called of")
         return self.called(ir.Expr.call(method, args, list(named), self.location), found)

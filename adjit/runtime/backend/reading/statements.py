@@ -133,6 +133,8 @@ class Reader(Expressions):
             self._return(self.constant(None))
         for terminator, way, label in self._labelled:
             setattr(terminator, way, label.number)
+        if self.untold:
+            raise NotRead("what is in a list is not known")
         first[:0] = self.prologue
         self._unify_returns()
 
