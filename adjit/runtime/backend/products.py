@@ -1,14 +1,22 @@
-"""How numba multiplies the matrices of generated code: as BLAS does it best, into memory of the workspace.
+"""How numba multiplies the matrices of generated code: as BLAS does it best, or in the order of loops.
 
-In: two contiguous matrices. Out: instructions.
+In: matrices. Out: instructions.
 
-    workspace.dot(a.T, b)      for 2 to 32 columns of the result the transposed product, which takes less time
+    workspace.dot(a.T, b)               into memory of the workspace; for 2 to 32 columns of the result the transposed
+                                        product, which takes less time
+    add_product(out, left, right)       out[i, j] += left[i, 0] * right[0, j] + left[i, 1] * right[1, j] + ..., in order
+
+What is added goes in tiles, six rows of the result by as many columns as a vector has elements, whose sums stay in
+registers. For each k these columns of `right` are loaded once, and each of six numbers of `left` is multiplied with
+them. That is what BLAS does, at its speed from some 20 rows and columns on; but each element is added up in the order
+of the loops that the call stands for. Columns that do not lie side by side are copied, a panel of them at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -16,6 +24,7 @@ from numba import types
 from numba.core import cgutils
 
 from adjit.runtime.backend.arrays import block, leaves, new_array, part, told
+from adjit.runtime.library.products import add_product, subtract_product
 from adjit.runtime.library.workspace import dot, product_type
 
 
@@ -56,3 +65,288 @@ def _turned(context: Any, builder: ir.IRBuilder, kind: Any, value: ir.Value) -> 
 
 
 told(dot, _of_product, _lower_dot, 2)
+
+
+# ---------------------------------------------------------------------------------------- in the order of loops
+
+ROWS = (6, 2, 1)  # of tiles: as many as there are registers for, and what is left over
+WIDTHS = (64, 32, 0)  # bytes of their columns, and single ones
+DEPTH = 256  # terms for which the columns of `right` stay in the first cache
+
+_intp = cgutils.intp_t
+
+
+class _Matrix(NamedTuple):
+    """A matrix, from an element on: how many bytes are from row to row, and from column to column."""
+
+    data: ir.Value
+    row: ir.Value
+    column: ir.Value
+
+    def at(self, builder: ir.IRBuilder, row: ir.Value, column: ir.Value) -> ir.Value:
+        """The address of an element."""
+        steps = builder.add(builder.mul(row, self.row), builder.mul(column, self.column))
+        return builder.gep(self.data, [steps])
+
+
+class _Addition:
+    """The instructions of out += left @ right, or -=: `rows` by `columns` elements, of `count` terms each."""
+
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        element: ir.Type,
+        out: _Matrix,
+        left: _Matrix,
+        right: _Matrix,
+        extents: tuple[ir.Value, ir.Value, ir.Value],
+        is_taken_off: bool,
+    ):
+        self.builder, self.element = builder, element
+        self.total = builder.fsub if is_taken_off else builder.fadd
+        self.out, self.left, self.right = out, left, right
+        self.rows, self.columns, self.count = extents
+        self.itemsize = 8 if isinstance(element, ir.DoubleType) else 4
+        with builder.goto_entry_block():
+            panel = builder.alloca(ir.ArrayType(ir.IntType(8), DEPTH * WIDTHS[0]))
+        panel.align = WIDTHS[0]
+        self.panel = builder.bitcast(panel, cgutils.voidptr_t)
+
+    def write(self) -> None:
+        builder = self.builder
+        with cgutils.for_range_slice(builder, _intp(0), self.count, _intp(DEPTH)) as (first, _):
+            left = builder.sub(self.count, first)
+            depth = builder.select(builder.icmp_signed("<", left, _intp(DEPTH)), left, _intp(DEPTH))
+            done: ir.Value = _intp(0)
+            for size in WIDTHS:
+                strip = _Strip(self, ir.VectorType(self.element, max(size // self.itemsize, 1)), first, depth)
+                # columns that are apart in the result go one by one
+                whole = (
+                    builder.select(self.is_beside(self.out.column), self.columns, _intp(0)) if size else self.columns
+                )
+                done = counted(builder, done, whole, strip.type.count, strip.write)
+
+    def is_beside(self, length: ir.Value) -> ir.Value:
+        """Whether elements so many bytes apart lie side by side."""
+        return self.builder.icmp_signed("==", length, _intp(self.itemsize))
+
+
+def counted(
+    builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, step: int, body: Callable[[ir.Value], None]
+) -> ir.Value:
+    """A loop by steps, as far as there are whole ones; what comes after them.
+
+    LLVM is told that several trips at once are no faster.
+    """
+    before = builder.block
+    test, inside, after = (builder.append_basic_block(name) for name in ("test", "inside", "after"))
+    builder.branch(test)
+    builder.position_at_end(test)
+    counter = builder.phi(_intp)
+    counter.add_incoming(start, before)
+    end = builder.add(counter, _intp(step))
+    builder.cbranch(builder.icmp_signed("<=", end, stop), inside, after)
+    builder.position_at_end(inside)
+    body(counter)
+    counter.add_incoming(end, builder.block)
+    _branch_back(builder, test)
+    builder.position_at_end(after)
+    return counter
+
+
+def _branch_back(builder: ir.IRBuilder, test: ir.Block) -> None:
+    module = builder.module
+    own = module.add_metadata(["llvm.loop.unroll.disable"])
+    made = module.add_metadata([own, own])
+    # what is said of a loop names itself first
+    made.operands = (made, own)
+    builder.branch(test).set_metadata("llvm.loop", made)
+
+
+class _Strip:
+    """Columns of a result, as many as a vector has elements, for some terms."""
+
+    def __init__(self, addition: _Addition, kind: ir.VectorType, first: ir.Value, depth: ir.Value):
+        self.addition, self.builder, self.type = addition, addition.builder, kind
+        self.first, self.depth = first, depth
+
+    def write(self, column: ir.Value) -> None:
+        """The instructions for all rows of the columns from this one on."""
+        builder, addition = self.builder, self.addition
+        right = addition.right
+        beside = addition.is_beside(right.column)
+        there = right.at(builder, self.first, column)
+        with builder.if_else(beside) as (as_it_is, copied):
+            with as_it_is:
+                first_end = builder.block
+            with copied:
+                self.copy(there)
+                second_end = builder.block
+        source, step = builder.phi(cgutils.voidptr_t), builder.phi(_intp)
+        for phi, one, other in ((source, there, addition.panel), (step, right.row, _intp(WIDTHS[0]))):
+            phi.add_incoming(one, first_end)
+            phi.add_incoming(other, second_end)
+        done: ir.Value = _intp(0)
+        for rows in ROWS:
+
+            def tile(row: ir.Value, rows: int = rows) -> None:
+                self.tile([builder.add(row, _intp(k)) for k in range(rows)], column, source, step)
+
+            done = counted(builder, done, addition.rows, rows, tile)
+
+    def copy(self, there: ir.Value) -> None:
+        """Copies the columns of `right`, so that those of one row lie side by side."""
+        builder, right, count = self.builder, self.addition.right, self.type.count
+
+        def place(k: ir.Value) -> ir.Value:
+            return builder.gep(self.addition.panel, [builder.mul(k, _intp(WIDTHS[0]))])
+
+        def block(k: ir.Value) -> None:
+            start = builder.gep(there, [builder.mul(k, right.row)])
+            columns = [
+                self.loaded(builder.gep(start, [builder.mul(_intp(c), right.column)]), self.type) for c in range(count)
+            ]
+            for r, row in enumerate(self.turned(columns)):
+                self.stored(row, place(builder.add(k, _intp(r))))
+
+        def one(k: ir.Value) -> None:
+            start = builder.gep(there, [builder.mul(k, right.row)])
+            for c in range(count):
+                number = self.loaded(builder.gep(start, [builder.mul(_intp(c), right.column)]), self.type.element)
+                self.stored(number, builder.gep(place(k), [_intp(c * self.addition.itemsize)]))
+
+        done: ir.Value = _intp(0)
+        if count > 1:
+            whole = builder.select(self.addition.is_beside(right.row), self.depth, _intp(0))
+            done = counted(builder, done, whole, count, block)
+        counted(builder, done, self.depth, 1, one)
+
+    def turned(self, vectors: Sequence[ir.Value]) -> list[ir.Value]:
+        """The transpose of a square of elements: halves of two vectors change places, then halves of those."""
+        made, count = list(vectors), len(vectors)
+        step = count // 2
+        while step:
+            for i in (i for i in range(count) if not i & step):
+                pair = made[i], made[i + step]
+                low = [count + k - step if k & step else k for k in range(count)]
+                high = [count + k if k & step else k + step for k in range(count)]
+                made[i], made[i + step] = (self.shuffled(*pair, places) for places in (low, high))
+            step //= 2
+        return made
+
+    def shuffled(self, one: ir.Value, other: ir.Value, places: Sequence[int]) -> ir.Value:
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), list(places))
+        return self.builder.shuffle_vector(one, other, mask)
+
+    def tile(self, rows: Sequence[ir.Value], column: ir.Value, source: ir.Value, step: ir.Value) -> None:
+        """Adds the terms of these rows, for each k of all of them."""
+        builder, (out, left) = self.builder, (self.addition.out, self.addition.left)
+        places = [out.at(builder, row, column) for row in rows]
+        factors = [left.at(builder, row, self.first) for row in rows]
+        totals = [self.loaded(place, self.type) for place in places]
+        before = builder.block
+        test, inside, after = (builder.append_basic_block(name) for name in ("term", "terms", "summed"))
+        builder.branch(test)
+        builder.position_at_end(test)
+        k, *sums = (builder.phi(kind) for kind in (_intp, *[self.type] * len(rows)))
+        for phi, value in zip((k, *sums), (_intp(0), *totals), strict=True):
+            phi.add_incoming(value, before)
+        builder.cbranch(builder.icmp_signed("<", k, self.depth), inside, after)
+        builder.position_at_end(inside)
+        columns = self.loaded(builder.gep(source, [builder.mul(k, step)]), self.type)
+        for phi, factor in zip(sums, factors, strict=True):
+            number = self.loaded(builder.gep(factor, [builder.mul(k, left.column)]), self.type.element)
+            term = builder.fmul(self.spread(number), columns)
+            phi.add_incoming(self.addition.total(phi, term), inside)
+        k.add_incoming(builder.add(k, _intp(1)), inside)
+        _branch_back(builder, test)
+        builder.position_at_end(after)
+        for place, total in zip(places, sums, strict=True):
+            self.stored(total, place)
+
+    def loaded(self, address: ir.Value, kind: ir.Type) -> ir.Value:
+        return self.builder.load(self.builder.bitcast(address, kind.as_pointer()), align=self.addition.itemsize)
+
+    def stored(self, value: ir.Value, address: ir.Value) -> None:
+        self.builder.store(value, self.builder.bitcast(address, value.type.as_pointer()), align=self.addition.itemsize)
+
+    def spread(self, number: ir.Value) -> ir.Value:
+        """The number in all elements of a vector."""
+        empty = ir.Constant(self.type, ir.Undefined)
+        first = self.builder.insert_element(empty, number, ir.IntType(32)(0))
+        return self.shuffled(first, empty, [0] * self.type.count)
+
+
+def _add(out: Any, left: Any, right: Any) -> None:
+    raise NotImplementedError
+
+
+def _subtract(out: Any, left: Any, right: Any) -> None:
+    raise NotImplementedError
+
+
+def _lower_tiles(
+    is_taken_off: bool, context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]
+) -> ir.Value:
+    matrices, extents = [], []
+    for kind, value in zip(sig.args, args, strict=True):
+        data = builder.bitcast(part(context, builder, kind, value, "data"), cgutils.voidptr_t)
+        shape, strides = (leaves(builder, part(context, builder, kind, value, name)) for name in ("shape", "strides"))
+        matrices.append(_Matrix(data, *strides))
+        extents.append(shape)
+    (out, left, right), ((rows, columns), (_, count), _) = matrices, extents
+    # rows of the result lie side by side, or columns, in which case it is the transposed product
+    is_turned = builder.icmp_signed("!=", out.column, _intp(sig.args[0].dtype.bitwidth // 8))
+
+    def chosen(one: Sequence[ir.Value], other: Sequence[ir.Value]) -> list[ir.Value]:
+        return [builder.select(is_turned, b, a) for a, b in zip(one, other, strict=True)]
+
+    def transposed(matrix: _Matrix) -> _Matrix:
+        return _Matrix(matrix.data, matrix.column, matrix.row)
+
+    _Addition(
+        builder,
+        context.get_value_type(sig.args[0].dtype),
+        _Matrix(*chosen(out, transposed(out))),
+        _Matrix(*chosen(left, transposed(right))),
+        _Matrix(*chosen(right, transposed(left))),
+        (*chosen((rows, columns), (columns, rows)), count),
+        is_taken_off,
+    ).write()
+    return context.get_dummy_value()
+
+
+# what is compiled once for each kind of float
+
+
+def add_product_to(out, left, right):  # type: ignore[no-untyped-def]
+    _add(out, left, right)
+
+
+def subtract_product_from(out, left, right):  # type: ignore[no-untyped-def]
+    _subtract(out, left, right)
+
+
+OWN = (add_product_to, subtract_product_from)
+
+
+def _of_three(context: Any) -> Any:
+    return lambda out, left, right: types.none
+
+
+def _lower_call(callee: Any, context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+    # what compiling takes, and importing adjit does not
+    from adjit.runtime.backend.apart import known_call, write_call
+
+    # one function for all orders in which matrices lie
+    kinds = tuple(kind.copy(layout="A", readonly=False) for kind in sig.args)
+    call = known_call(callee, kinds)
+    assert call is not None
+    write_call(context, builder, call, kinds, args)
+    return context.get_dummy_value()
+
+
+told(_add, _of_three, functools.partial(_lower_tiles, False), 3)
+told(_subtract, _of_three, functools.partial(_lower_tiles, True), 3)
+told(add_product, _of_three, functools.partial(_lower_call, add_product_to), 3)
+told(subtract_product, _of_three, functools.partial(_lower_call, subtract_product_from), 3)

@@ -33,6 +33,7 @@ from adjit.runtime.library.hints import (
     unique,
 )
 from adjit.runtime.library.parts import joined
+from adjit.runtime.library.products import add_product, subtract_product
 from adjit.runtime.library.schedule import checkpoint_distance, default_snapshots, fitting_snapshots
 from adjit.runtime.library.sets import united, united_all
 from adjit.runtime.library.watch import is_stopped
