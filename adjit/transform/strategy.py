@@ -18,7 +18,7 @@ MECHANISMS = frozenset(
     {
         "carry", "clears", "costly", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills", "fuse",
         "gather", "hoist", "interchange", "jam", "lanes", "late", "maps", "merge", "multiples", "origins", "outer",
-        "passes", "places", "promote", "reassociate", "rows", "steps", "substitute", "sums", "terms", "tiles",
+        "passes", "places", "products", "promote", "reassociate", "rows", "substitute", "sums", "terms", "tiles",
         "triangles", "upwards", "weigh", "workspace",
     }
 )  # fmt: skip

@@ -76,6 +76,9 @@ class Reach:
             target = op.array if isinstance(op, ir.Store) else op.tape
             if self.has_memory(target):
                 self._add(op.operands)
+        elif isinstance(op, ir.AddProduct):
+            if self.has_memory(op.target):
+                self._add_memory(op.operands)
         elif isinstance(op, ir.For | ir.While | ir.If):
             for names in names_given(op):
                 if any(name in self._vars for name in names):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import check_separate, joined
+from adjit.runtime.library import add_product, check_separate, joined, subtract_product
 from adjit.runtime.library.workspace import product_type
 from adjit.transform import ir
 from adjit.transform.emit.folding import Folding
@@ -216,6 +216,11 @@ class Expressions:
         index = op.index
         place = self.text(index[0]) if len(index) == 1 else parenthesised([self.text(i) for i in index])
         return f"{callee}({self.atom(op.array)}, {place if index else '()'}, {self.text(op.value)})"
+
+    def added(self, op: ir.AddProduct) -> str:
+        """A product that is added to a matrix, or taken off."""
+        callee = subtract_product if op.is_taken_off else add_product
+        return f"{self.globals.text(callee)}({self.operands((op.target, op.left, op.right))})"
 
     def barrier(self) -> str:
         """All threads of a block wait for each other."""

@@ -265,6 +265,8 @@ class Layout:
                 self._line("", self._print.atomic(op), "", indent)
             case ir.Store(array=array, index=index, value=value, add=add):
                 self._update(self._print.element(array, index), value, add, indent)
+            case ir.AddProduct():
+                self._line("", self._print.added(op), "", indent)
             case ir.Barrier():
                 self._line("", self._print.barrier(), "", indent)
             case ir.Push(tape=tape, value=value):

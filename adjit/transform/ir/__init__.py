@@ -64,6 +64,7 @@ from adjit.transform.ir.core import (
 from adjit.transform.ir.launches import Barrier, External, Launch, external, of_cuda
 from adjit.transform.ir.memory import (
     VIEWS,
+    AddProduct,
     Alloc,
     At,
     Copy,

@@ -96,6 +96,23 @@ class Store(Op):
     handed_on: bool = False
 
 
+@node
+class AddProduct(Op):
+    """`target += left @ right`, of matrices, each element's terms in the order of the axis that is summed over.
+
+    is_taken_off: `target -= left @ right`. What is emitted has it in the place of loops; no derivative is made of it.
+    """
+
+    target: Operand = operand(memory="written")
+    left: Operand = operand()
+    right: Operand = operand()
+    is_taken_off: bool = False
+
+    @once
+    def memory_read(self) -> tuple[Operand, ...]:
+        return (self.target, self.left, self.right)
+
+
 @dataclass(frozen=True)
 class At:
     """An integer in an index: the axis goes away."""

@@ -153,6 +153,9 @@ class _Verifier:
                 self.element(op.array, op.index, op.out)
             case ir.Store():
                 self.element(op.array, op.index, op.value)
+            case ir.AddProduct():
+                kinds = {(matrix.ndim, matrix.dtype) for matrix in map(self.array, op.operands)}
+                self.check(len(kinds) == 1 and kinds.pop()[0] == 2, "no matrices of one type")
             case ir.Slice(base=base, selectors=selectors):
                 taken = [s for s in selectors if not isinstance(s, ir.NewAxis)]
                 self.check(len(taken) == self.array(base).ndim, f"{len(taken)} selectors for {base.type}")

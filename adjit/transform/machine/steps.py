@@ -60,7 +60,8 @@ def tune(
         several = take_rows(made, values)
         made = made if several is made else checked(simplify(several), "rows at once")
     if strategy.uses("lanes"):
-        made = checked(lay_lanes(made, values, strategy), "in lanes")
+        laid = lay_lanes(made, values, strategy)
+        made = made if laid is made else checked(simplify(checked(laid, "in lanes")), "in lanes")
     if strategy.uses("reassociate"):
         made = checked(reassociate(made, values, vectormath), "reassociated")
     if strategy.uses("merge"):

@@ -93,6 +93,7 @@ class Blocking:
 
         extents = (*copied.extents, self.block.lanes)
         builder.nest(extents, copy, [*["j"] * len(copied.extents), "lane"], ordered=range(len(extents)))
+        self.block.copies[builder.ops[0]] = copied.array
         return builder.ops[0]
 
     # ------------------------------------------------------------------------------- loops and branches of all lanes
@@ -101,7 +102,7 @@ class Blocking:
         """The operations of a region; `last`: values that go into arrays by lane at its end."""
         ops: list[ir.Op] = []
         group: list[ir.Op] = []
-        for op in region.ops:
+        for n, op in enumerate(region.ops):
             kind = self._uniformity.kind(op)
             if kind == "by lane":
                 is_ordered = any(s is not None and s.is_ordered for s in map(self.block.sum_of.get, op.results))
@@ -113,11 +114,33 @@ class Blocking:
                 ops.append(self._once(op))
             else:
                 assert isinstance(op, ir.For | ir.If)
-                ops += self._over_lanes(group, self._slots(op, region))
+                starts = self._slots(op, region)
+                self._stored_early(group, region.ops[n:], region, last)
+                ops += self._over_lanes(group, starts)
                 group = []
                 ops.append(self._together(op))
         # what an inner loop left in an array is there
         return ops + self._over_lanes(group, [(array, y) for array, y in last if self.block.kept.get(y) is not array])
+
+    def _stored_early(
+        self,
+        group: Sequence[ir.Op],
+        later: Sequence[ir.Op],
+        region: ir.Region,
+        last: Sequence[tuple[ir.Var, ir.Operand]],
+    ) -> None:
+        """Gives what a loop hands on its array where it is made, if what the trip started from is read no more."""
+        kept = self.block.kept
+        read = {*(o for op in later for o in ir.reads(op)), *region.yields}
+        for array, y in last:
+            args = [arg for arg in region.args if kept.get(arg) is array]
+            at = next((k for k, op in enumerate(group) if y in op.results), None)
+            if at is None or not isinstance(y, ir.Var) or y in kept or y in self.block.sum_of:
+                continue
+            readers = (k for k, op in enumerate(group) if any(arg in ir.reads(op) for arg in args))
+            if not read.isdisjoint(args) or next(readers, at) > at:
+                continue
+            kept[y] = array
 
     def _once(self, op: ir.Op) -> ir.Op:
         if isinstance(op, ir.Alloc) and op.out in self.block.laned:

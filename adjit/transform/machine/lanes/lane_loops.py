@@ -51,7 +51,7 @@ class Block:
         self,
         uniformity: Uniformity,
         laned: Mapping[ir.Operand, ir.Alloc],
-        turned: Mapping[ir.Operand, Turned],
+        turned: dict[ir.Operand, Turned],
         width: ir.Operand,
         is_natural: bool,
     ):
@@ -73,6 +73,8 @@ class Block:
         self.zeros: dict[ir.Operand, ir.Const] = {
             slot.arg: typed_const(0, slot.arg.type) for slot, s in zip(loop.slots, sums, strict=True) if s.is_inner
         }
+        # the loops that copy parts of arrays, there and back, by what they copy to
+        self.copies: dict[ir.Op, ir.Operand] = {}
         # the part of an array that a block sees, along an axis that the trips go through
         self.parts = ir.Builder()
         self._views: dict[tuple[ir.Operand, int], ir.Var] = {}

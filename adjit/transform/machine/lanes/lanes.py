@@ -23,7 +23,8 @@ from adjit.transform.analysis.trips import Sharings
 from adjit.transform.ir.types import array_type, array_type_of
 from adjit.transform.machine.lanes.laid import Blocking
 from adjit.transform.machine.lanes.lane_loops import Block, Turned
-from adjit.transform.machine.lanes.several_steps import take_steps
+from adjit.transform.machine.lanes.product_terms import may_be_product
+from adjit.transform.machine.lanes.products import Written, write_products
 from adjit.transform.machine.lanes.terms_apart import with_terms_apart
 from adjit.transform.machine.lanes.turned_blocks import TurnedKind, turned_axes
 from adjit.transform.machine.lanes.uniformity import Uniformity
@@ -102,20 +103,36 @@ class _Laying:
             return None
         if _checks_by_lane(uniformity):
             return None
+        axes = turned_axes(uniformity) if self.sharing.naturals.counts(loop) else {}
+        is_fit = self.is_fit(uniformity, axes)
+        arrays = self.private_arrays(uniformity) if is_fit or self.may_have_products(loop) else None
+        made = None if arrays is None else self.in_lanes(uniformity, arrays, axes)
+        return made if made is not None and (is_fit or _has_products(made)) else None
+
+    def is_fit(self, uniformity: Uniformity, axes: Mapping[ir.Var, tuple[int, TurnedKind]]) -> bool:
+        """Whether lanes gain something by themselves, and no more where an inner loop has them."""
+        loop = uniformity.loop
+        if not is_worth_it(loop.body, uniformity):
+            return False
         inner = [op for op in loop.body.ops if isinstance(op, ir.For) and _lies_closer(op, loop)]
         if any(self.loop(op) is not None for op in inner):
-            return None
-        axes = turned_axes(uniformity) if self.sharing.naturals.counts(loop) else {}
+            return False
         copied = {array: 2 if kind == "own" else 1 for array, (_, kind) in axes.items()}
-        if self.strategy.uses("weigh") and not is_faster_in_lanes(uniformity, copied, self.sharing.reach):
-            return None
-        arrays = self.private_arrays(uniformity)
-        return None if arrays is None else self.in_lanes(uniformity, arrays, axes)
+        return not self.strategy.uses("weigh") or is_faster_in_lanes(uniformity, copied, self.sharing.reach)
+
+    def may_have_products(self, loop: ir.For) -> bool:
+        """Whether inner loops multiply elements of two arrays such that these may be matrices."""
+        if not self.strategy.uses("products"):
+            return False
+        nests = (op for op in loop.body.inside if isinstance(op, ir.For))
+        return any(
+            may_be_product(inner, op, loop) for op in nests for inner in op.body.ops if isinstance(inner, ir.For)
+        )
 
     def waits(self, loop: ir.For) -> bool:
         """Whether the loop may go in lanes but for the order of sums that its inner loops add to."""
         uniformity = self.uniformity(loop)
-        return uniformity is not None and not _orders_fit(uniformity)
+        return uniformity is not None and is_worth_it(loop.body, uniformity) and not _orders_fit(uniformity)
 
     def uniformity(self, loop: ir.For) -> Uniformity | None:
         """What differs between the trips of a loop that may go in lanes, as far as the order of sums does not tell."""
@@ -129,8 +146,7 @@ class _Laying:
         trips = self.sharing.trips(loop)
         if trips is None or (loop.step.value < 0 and any(s.is_ordered for s in trips.sums)):
             return None
-        uniformity = Uniformity(loop, trips, self.sharing.aliases)
-        return uniformity if is_worth_it(loop.body, uniformity) else None
+        return Uniformity(loop, trips, self.sharing.aliases)
 
     def private_arrays(self, uniformity: Uniformity) -> list[ir.Alloc] | None:
         """The arrays that need an axis for the lanes; None if their extents are not known before the loop."""
@@ -151,20 +167,21 @@ class _Laying:
             array: self.turned(builder, array, axis, kind) for array, (axis, kind) in axes.items()
         }
         block = Block(uniformity, laned, turned, width, is_natural)
-        made = Blocking(block).made()
-        if self.strategy.uses("steps"):
-            made = take_steps(made, block.counters, self.sharing.aliases, self.sharing.naturals)
-        if _is_crowded(made, block.counters):
+        written = Written(Blocking(block).made())
+        if self.strategy.uses("products"):
+            written = write_products(written.ops, block, self.sharing, self.body.made)
+        if _is_crowded(written.ops, block.counters):
             return None
         allocs = [laned[op.out] for op in arrays if op.out not in loop.body.made]
         allocs += [ir.Alloc(shape=(*copied.extents, width), out=copied.array) for copied in turned.values()]
-        allocs += [ir.Alloc(shape=(width,), out=array) for array in dict.fromkeys(block.kept.values())]
+        kept = [array for array in dict.fromkeys(block.kept.values()) if array not in written.gone]
+        allocs += [*written.allocs, *(ir.Alloc(shape=(width,), out=array) for array in kept)]
         self.width(builder, loop, width, [alloc.shape[:-1] for alloc in allocs])
         for alloc in allocs:
             builder.emit(alloc)
         self.laned |= laned.keys()
         comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
-        return [comment, *builder.ops, *made]
+        return [comment, *builder.ops, *written.ops]
 
     def turned(self, builder: ir.Builder, array: ir.Var, axis: int, kind: TurnedKind) -> Turned:
         """The array for the copy of a block's part."""
@@ -212,6 +229,10 @@ class _Laying:
             return () if isinstance(op, ir.Alloc) and op.out in self.laned else gone.asked(op)
 
         return ir.substituted_region(ir.rewritten(body, without), gone.extents)
+
+
+def _has_products(ops: Collection[ir.Op]) -> bool:
+    return any(isinstance(inner, ir.AddProduct) for op in ops for inner in ir.with_inner(op))
 
 
 def _is_crowded(ops: Collection[ir.Op], lanes: Collection[ir.Operand]) -> bool:
