@@ -19,13 +19,13 @@ def memory_cell_grad(signal, weight, bias):
     state_tape = workspace.empty(signal.size)
     exp_tape_3 = workspace.empty(signal.size)
     output_tape = workspace.empty(signal.size)
-    product_strip = np.empty(256)
-    show_strip = np.empty(256)
+    product_strip = np.empty(32)
+    show_strip = np.empty(32)
     # one unit with input, forget and output gates
     state = 0.0
     output = 0.0
-    for t_start in range(0, signal.size, 256):
-        t_stop = min(t_start + 256, signal.size)
+    for t_start in range(0, signal.size, 32):
+        t_stop = min(t_start + 32, signal.size)
         n = t_stop - t_start
         signal_strip = signal[t_start:t_stop]
         exp_tape_strip = exp_tape_2[t_start:t_stop]

@@ -181,8 +181,8 @@ def test_lanes_in_a_chunk_have_arrays_of_their_own(name):
 
 def test_strips_in_a_chunk_have_arrays_of_their_own():
     bodies, others = chunk_bodies(source("options", parallel=True))
-    assert sum("= np.empty(256)" in line for line in bodies[0]) == 1
-    assert not any("np.empty(256)" in line for line in others)
+    assert sum("= np.empty(32)" in line for line in bodies[0]) == 1
+    assert not any("np.empty(32)" in line for line in others)
     # both sweeps are one loop, and all its functions are those that vectors have
     assert len(bodies) == 1
     code = "\n".join(line for line in bodies[0] if not line.startswith("#"))
