@@ -183,20 +183,32 @@ def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
 
 
 def _alone(filename: str, code: CodeType, lines: tuple[str, ...]) -> Definition | None:
-    """The definition at the margin of a file, if that alone is text enough for this code: the rest is not read then."""
-    first = code.co_firstlineno - 1
-    if code.co_name == "<lambda>" or not "".join(lines[first : first + 1]).startswith((*_HEADERS, "@")):
-        return None
-    header = next((k for k in range(first, len(lines)) if lines[k].startswith(_HEADERS)), len(lines))
+    """The definition, if the statement at the margin of a file that it stands in is text enough for this code: the rest
+    is not read then."""
+    first = min(code.co_firstlineno, len(lines)) - 1
+    begin = next((k for k in range(first, -1, -1) if lines[k][:1] not in _INSIDE), first)
+    # decorators stand at the margin, too
+    header = next((k for k in range(begin, len(lines)) if lines[k][:1] not in "@" + _INSIDE), first)
     end = next((k for k in range(header + 1, len(lines)) if lines[k][:1] not in _INSIDE), len(lines))
-    read = _compiled("\n" * first + "".join(lines[first:end]), filename, code.co_flags & FUTURE_FLAGS)
+    text = "".join((*_imports(lines)[:begin], *lines[begin:end]))
+    read = _compiled(text, filename, code.co_flags & FUTURE_FLAGS)
     if read is None or code not in read[1]:
         return None
-    return next((node for node in read[0].body if isinstance(node, Definition) and _name(node) == code.co_name), None)
+    return _definition(read[0], code)
 
 
-# What a definition at the margin begins with, and what its other lines may begin with.
-_HEADERS = "def ", "async def "
+@functools.lru_cache(maxsize=64)
+def _imports(lines: tuple[str, ...]) -> Sequence[str]:
+    """The lines of the imports at the margin, and of all else nothing: Python calls what is in a module its own way."""
+    found, is_import = [], False
+    for line in lines:
+        if line[:1] not in _INSIDE:
+            is_import = line.startswith(("import ", "from "))
+        found.append(line if is_import else "\n")
+    return found
+
+
+# What the other lines of a statement at the margin may begin with.
 _INSIDE = " \t\r\n\f#)]}"
 
 
