@@ -25,7 +25,7 @@ from adjit.transform.derive.activity import Activity
 from adjit.transform.derive.branch_only import selective
 from adjit.transform.derive.mirror import Group, Mirror
 from adjit.transform.derive.renewed_arrays import Likeness
-from adjit.transform.derive.rule_bodies import context
+from adjit.transform.derive.rule_bodies import Partials, context
 from adjit.transform.derive.shadows import Shadows
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
@@ -62,6 +62,7 @@ class Adjoints:
         self.compiler = compiler
         self.build = compiler.derivative
         self.builder = ir.Builder()
+        self.partials = Partials(self.builder, self.build)
         self.bars: dict[ir.Var, ir.Operand] = {}
         self.opening: dict[ir.Region, Group] = {}
         self.shadow_of: dict[ir.Operand, ir.Var] = dict(given.items())

@@ -28,7 +28,7 @@ from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name
 from adjit.transform.derive.branch_only import is_bounded, is_sure, unless_zero
 from adjit.transform.derive.choices import Placed, places_in
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
-from adjit.transform.derive.rule_bodies import apply, no_rule, partials_of, zero_like
+from adjit.transform.derive.rule_bodies import apply, no_rule, zero_like
 from adjit.transform.derive.shadows import Shadows, zeros_like
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.values import is_array, is_number
@@ -314,7 +314,7 @@ class _Reverse(Adjoints):
             self.bars[out] = bar
             self.array_call(op)
             return
-        partials = partials_of(self.builder, op, entry.partials, self.activity.is_active, self.build)
+        partials = self.partials.of(op, entry.partials, self.activity.is_active)
         is_selective = out in self.selective and not is_bounded(op)
         for arg, partial in self.by_argument(op.args, partials):
             contribution = self.times(partial, bar, bar_name(arg))
