@@ -133,6 +133,12 @@ class Constraint:
     value: Affine
     relation: str
 
+    @property
+    def least(self) -> Affine:
+        """What is not below zero where it holds; of `!=` there is nothing such."""
+        found = self.value.times(-1) if self.relation in ("<", "<=") else self.value
+        return found.plus(ONE, -1) if self.relation in ("<", ">") else found
+
 
 def loops_in(chain: Chain) -> tuple[Loop, ...]:
     return tuple(op for op, _ in chain if isinstance(op, (ir.For, ir.While)))

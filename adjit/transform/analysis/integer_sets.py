@@ -60,7 +60,10 @@ def both(*conditions: Condition) -> Condition:
     """That all hold."""
     if any(each is UNDECIDED for each in conditions) or math.prod(map(len, conditions)) > MOST_CASES:
         return UNDECIDED
-    return tuple(tuple(dict.fromkeys(itertools.chain(*cases))) for cases in itertools.product(*conditions))
+    cases: list[Case] = [()]
+    for each in conditions:
+        cases = [done + case for done in cases for case in each]
+    return tuple(cases)
 
 
 def either(*conditions: Condition) -> Condition:
