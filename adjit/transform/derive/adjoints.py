@@ -63,6 +63,7 @@ class Adjoints:
         self.build = compiler.derivative
         self.builder = ir.Builder()
         self.partials = Partials(self.builder, self.build)
+        self.numbers = self.context()  # for calls on numbers, of which it keeps nothing
         self.bars: dict[ir.Var, ir.Operand] = {}
         self.opening: dict[ir.Region, Group] = {}
         self.shadow_of: dict[ir.Operand, ir.Var] = dict(given.items())
@@ -147,7 +148,7 @@ class Adjoints:
         if contribution is None or not self.activity.is_active(value):
             return
         assert isinstance(value, ir.Var)
-        contribution = scalars.cast(self.context(), contribution, value.type)
+        contribution = scalars.cast(self.numbers, contribution, value.type)
         known = self.bars.get(value)
         if known is None or ir.is_literal(known, 0):
             self.bars[value] = contribution

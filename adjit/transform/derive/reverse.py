@@ -97,7 +97,7 @@ class _Reverse(Adjoints):
             # (1 / y) x_bar is x_bar / y, unless the quotient is there for another partial as well
             is_shared = any(o is partial for op in self.builder.ops for o in ir.reads(op))
             if not is_shared:
-                return scalars.scalar(self.context(), operator.truediv, (bar, made.args[1]), name)
+                return scalars.scalar(self.numbers, operator.truediv, (bar, made.args[1]), name)
         if isinstance(made, ir.If) and len(made.outs) == 1 and not made.then.ops and not made.orelse.ops:
             # a partial or 0 times the adjoint is their product or nothing: a choice, in which no 0 * inf can arise
             sides = (made.then.yields[0], made.orelse.yields[0])
@@ -105,7 +105,7 @@ class _Reverse(Adjoints):
                 zero = typed_const(0, bar.type)
                 chosen = [self.times(side, bar, name) or zero for side in sides]
                 return self.builder.call(ir.select, made.condition, *chosen, type=bar.type, name=name)
-        return scalars.scalar(self.context(), operator.mul, (partial, bar), name)
+        return scalars.scalar(self.numbers, operator.mul, (partial, bar), name)
 
     # ---------------------------------------------------------------------------------------------------- regions
 
@@ -331,7 +331,7 @@ class _Reverse(Adjoints):
             if not self.activity.is_active(arg):
                 continue
             if arg in found:
-                partial = scalars.scalar(self.context(), operator.add, (found[arg], partial))
+                partial = scalars.scalar(self.numbers, operator.add, (found[arg], partial))
             found[arg] = partial
         return found.items()
 

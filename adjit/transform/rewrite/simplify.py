@@ -13,6 +13,7 @@ out, sizes computed before loops, and what is then dead removed.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -83,8 +84,6 @@ class _Pass:
     def __init__(self, function: ir.Function):
         self._function = function
         self._aliases = function.analysis(Aliases)
-        reads = (*(o for op in function.body.ops for o in op.reads), *function.body.yields)
-        self._uses = Counter(o for o in reads if isinstance(o, ir.Var))
         self._values: dict[ir.Operand, ir.Operand] = {}
         self._truth: dict[ir.Operand, bool] = {}  # conditions known inside the branches they decide
         self._definitions: dict[ir.Operand, ir.Op] = {}  # of what has been put out so far
@@ -96,6 +95,15 @@ class _Pass:
         # an undefined variable may only be read where the user reads it, so nothing that it may reach is moved
         self._has_undefined = ir.Undefined in function.body.kinds
         self._renamed: dict[ir.Operand, ir.Var] = {}
+
+    @functools.cached_property
+    def _uses(self) -> Counter[ir.Operand]:
+        reads = (*(o for op in self._function.body.ops for o in op.reads), *self._function.body.yields)
+        return Counter(o for o in reads if isinstance(o, ir.Var))
+
+    def uses(self, var: ir.Var) -> int:
+        """How often a variable is read before this walk, which few calls ask."""
+        return self._uses[var]
 
     def function(self) -> ir.Function:
         body = self.region(self._function.body, _Scope())
@@ -165,7 +173,7 @@ class _Pass:
 
     def plain(self, op: ir.Op, done: list[ir.Op], scope: _Scope) -> None:
         if isinstance(op, ir.Call):
-            better = simpler(op, self._definitions, self._uses)
+            better = simpler(op, self._definitions, self.uses)
             while better is not None:
                 self._changed = True
                 if not isinstance(better, tuple):
@@ -176,7 +184,7 @@ class _Pass:
                 self.reaches_back |= bool(before)
                 for call in before:
                     self.put(call, done)
-                better = simpler(op, self._definitions, self._uses)
+                better = simpler(op, self._definitions, self.uses)
         elif isinstance(op, ir.Extent):
             extent = self.extent(op.array, op.axis, op.out.type)
             if not isinstance(extent, tuple):
