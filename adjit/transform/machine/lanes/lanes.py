@@ -51,21 +51,19 @@ def fitting_lanes(
     function: ir.Function, values: Collection[int], counters: Collection[ir.Var], strategy: Strategy = CHEAPEST
 ) -> frozenset[ir.Var]:
     """Those of the counters, of loops in the function, whose loops would go in lanes."""
-    laying = _Laying(function, values, strategy)
-    loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and op.body.args[0] in counters]
-    return frozenset(loop.body.args[0] for loop in loops if laying.loop(loop) is not None)
+    return _Laying(function, values, strategy).fitting(counters)
 
 
 def _with_terms_apart(laying: _Laying) -> _Laying:
     """The function with the terms of ordered sums kept apart in loops that would go in lanes but for these."""
-    values, strategy = laying.values, laying.strategy
     for counter in [op.body.args[0] for op in ir.walk(laying.body) if isinstance(op, ir.For) and laying.waits(op)]:
         loop = next(op for op in ir.walk(laying.body) if isinstance(op, ir.For) and op.body.args[0] is counter)
         sums = laying.sharing.trips(loop)
         assert sums is not None
         made = with_terms_apart(laying.function, loop, {v for s in sums.sums if s.is_ordered for v in s.chain})
-        if made is not laying.function and fitting_lanes(made, values, {counter}, strategy):
-            laying = _Laying(made, values, strategy)
+        if made is not laying.function:
+            apart = _Laying(made, laying.values, laying.strategy)
+            laying = apart if apart.fitting({counter}) else laying
     return laying
 
 
@@ -112,6 +110,13 @@ class _Laying:
             return None
         arrays = self.private_arrays(uniformity)
         return None if arrays is None else self.in_lanes(uniformity, arrays, axes)
+
+    def fitting(self, counters: Collection[ir.Var]) -> frozenset[ir.Var]:
+        """Those of the counters whose loops would go in lanes."""
+        loops = [op for op in ir.walk(self.body) if isinstance(op, ir.For) and op.body.args[0] in counters]
+        found = frozenset(loop.body.args[0] for loop in loops if self.loop(loop) is not None)
+        self.laned.clear()  # they are not laid yet
+        return found
 
     def waits(self, loop: ir.For) -> bool:
         """Whether the loop may go in lanes but for the order of sums that its inner loops add to."""
