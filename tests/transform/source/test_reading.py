@@ -69,9 +69,9 @@ def test_positions():
     assert (origin.end_line - origin.line, origin.function, origin.column) == (3, "inner", 8)
 
 
-# fmt: off
+ALL_KINDS = """
 def of_all_kinds(x, é=(1.0, 2.0)):
-    """é"""; y = x; del y; z: float = 1.0;
+    "é"; y = x; del y; z: float = 1.0;
     é, x = 1, "é" * 2  # ö
     with open(x) as f, open(x): pass
     try:
@@ -95,11 +95,11 @@ def of_all_kinds(x, é=(1.0, 2.0)):
         case _:
             class C:
                 def g(self): ...
-# fmt: on
+"""
 
 
 def test_places_and_texts_are_those_that_libcst_tells():
-    source = read_source(of_all_kinds)
+    source = read_source(define(ALL_KINDS, "<all kinds>")["of_all_kinds"])
     text = source._text
     found = [node for node in text.positions if isinstance(node, cst.BaseSmallStatement | cst.BaseCompoundStatement)]
     assert len(found) == len(text.statements) == 27
