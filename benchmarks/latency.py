@@ -66,10 +66,13 @@ def warm_up():
 
     import adjit
 
+    # with a recurrence, so that what is loaded once a process is there: isl, which simpler ones do without
     def small(x):
         scaled = np.zeros(x.size)
         for i in range(x.size):
             scaled[i] = np.exp(x[i]) * x[i]
+        for i in range(1, x.size):
+            scaled[i] += scaled[i - 1]
         return np.sum(scaled)
 
     adjit.value_and_grad(small)(np.ones(3))

@@ -62,6 +62,7 @@ class Text:
     def __init__(self, iterations: Iterations):
         self._iterations = iterations
         self._sizes: dict[Symbol, str] = {}
+        self._domains: dict[tuple[Access, str], list[Condition]] = {}
 
     def at_least(self, least: int, conditions: Iterable[Condition], extents: bool = False) -> list[Condition]:
         """That all sizes in the conditions, or the extents of arrays among them, are at least so large."""
@@ -96,10 +97,14 @@ class Text:
     def all(self, constraints: Iterable[Constraint], prefix: str) -> list[Condition]:
         return [self.related(c.value, prefix, c.relation, Affine(), prefix) for c in constraints]
 
-    def domain(self, access: Access, prefix: str) -> list[Condition]:
-        chain = self._iterations.places[access.op].chain
-        known = self.all((*self._iterations.domain(chain), *access.constraints), prefix)
-        return known + [compared({name: 1}, 0, ">=") for name in self.names(access.unknowns, prefix)]
+    def domain(self, access: Access, prefix: str) -> Sequence[Condition]:
+        key = (access, prefix)
+        if key not in self._domains:
+            chain = self._iterations.places[access.op].chain
+            known = self.all((*self._iterations.domain(chain), *access.constraints), prefix)
+            unknowns = [compared({name: 1}, 0, ">=") for name in self.names(access.unknowns, prefix)]
+            self._domains[key] = known + unknowns
+        return self._domains[key]
 
     def counters(self, one: Symbol, left: str, relation: str, other: Symbol, right: str, apart: int = 0) -> Condition:
         """How the counter of one loop is related to that of another one, less `apart`."""
@@ -197,10 +202,11 @@ class Accesses:
 
     def holds(self, chain: Chain, value: Affine, relation: str) -> bool:
         """Whether the relation (>= or <) of the value to zero holds in each trip of the loops in the chain."""
-        if relation == ">=" and value.is_natural:
+        known, least = self.iterations.domain(chain), Constraint(value, relation).least
+        if least.is_natural or any(least.plus(each.least, -1).is_natural for each in known if each.relation != "!="):
             return True
         opposite = Constraint(value, "<" if relation == ">=" else ">=")
-        conditions = self.text.all((*self.iterations.domain(chain), opposite), "r")
+        conditions = self.text.all((*known, opposite), "r")
         return is_empty(self.text.set(self.text.names(loops_in(chain), "r"), conditions))
 
     def _access(self, op: ir.Op, array: ir.Operand, index: Sequence[ir.Operand] | None) -> Access:

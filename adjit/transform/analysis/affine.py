@@ -9,6 +9,7 @@ affine form where it has one, and each array its extents. A loop is counted from
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -133,6 +134,12 @@ class Constraint:
     value: Affine
     relation: str
 
+    @property
+    def least(self) -> Affine:
+        """What is not below zero where it holds; of `!=` there is nothing such."""
+        found = self.value.times(-1) if self.relation in ("<", "<=") else self.value
+        return found.plus(ONE, -1) if self.relation in ("<", ">") else found
+
 
 def loops_in(chain: Chain) -> tuple[Loop, ...]:
     return tuple(op for op, _ in chain if isinstance(op, (ir.For, ir.While)))
@@ -154,7 +161,7 @@ class Iterations:
 
     def __init__(self, function: ir.Function):
         self.places: dict[ir.Op, Place] = {}
-        self.definitions = function.body.made
+        self._body, self.definitions = function.body, function.body.made
         self._counts = frozenset(function.counts)
         self._scopes: dict[ir.Var, tuple[Loop, ...]] = dict.fromkeys(function.body.args, ())
         self._counters: dict[ir.Var, ir.For] = {}
@@ -162,8 +169,6 @@ class Iterations:
         self._carried: dict[ir.Operand, tuple[Loop, int]] = {}
         self._extents: dict[tuple[ir.Operand, int], Affine | None] = {}
         self._domains: dict[Chain, tuple[Constraint, ...]] = {}
-        self._pushed: dict[ir.Operand, list[ir.Operand]] = {}
-        self._handed_on: set[ir.Operand] = set()
         self._equalities = Equalities()
         self._values.update((v, Affine({Count(v): 1})) for v in function.counts)
         self._walk(function.body, (), ())
@@ -191,7 +196,6 @@ class Iterations:
         self._values = {v: found for v, found in self._values.items() if v in self._counts}
 
     def _walk(self, region: ir.Region, chain: Chain, loops: tuple[Loop, ...]) -> None:
-        self._handed_on.update(filter(_is_tape, region.yields))
         for op in region.ops:
             self.places[op] = Place(len(self.places), chain, loops)
             if isinstance(op, ir.For | ir.While):
@@ -199,11 +203,6 @@ class Iterations:
                     self._carried.update(dict.fromkeys(names, (op, slot)))
             for out in op.results:
                 self._scopes[out] = loops
-            if isinstance(op, ir.Push):
-                self._handed_on.add(op.value)
-                self._pushed.setdefault(op.tape, []).append(op.value)
-            elif not isinstance(op, ir.Pull):
-                self._handed_on.update(filter(_is_tape, op.operands))
             for number, inner in enumerate(op.regions):
                 around = (*chain, (op, number))
                 loops_around = loops_in(around)
@@ -306,11 +305,25 @@ class Iterations:
     def _taped_extent(self, tape: ir.Operand, axis: int) -> Affine | None:
         """The extent that all arrays on a tape have."""
         definition = self.definitions.get(tape)
-        if not isinstance(definition, ir.NewTape) or tape in self._handed_on:
+        pushed, handed_on = self._tapes
+        if not isinstance(definition, ir.NewTape) or tape in handed_on:
             return None
-        found = {self.extent(value, axis) for value in self._pushed.get(tape, ())}
+        found = {self.extent(value, axis) for value in pushed.get(tape, ())}
         only = found.pop() if len(found) == 1 else None
         return only if only is not None and self._is_everywhere(only) else None
+
+    @functools.cached_property
+    def _tapes(self) -> tuple[Mapping[ir.Operand, list[ir.Operand]], set[ir.Operand]]:
+        """What is put on each tape, and the tapes that are handed on."""
+        pushed: dict[ir.Operand, list[ir.Operand]] = {}
+        handed_on = {y for region in ir.regions(self._body) for y in region.yields if _is_tape(y)}
+        for op in self._body.inside:
+            if isinstance(op, ir.Push):
+                handed_on.add(op.value)
+                pushed.setdefault(op.tape, []).append(op.value)
+            elif not isinstance(op, ir.Pull):
+                handed_on.update(filter(_is_tape, op.operands))
+        return pushed, handed_on
 
     def _is_everywhere(self, value: Affine) -> bool:
         """Whether what it is made of is there wherever a tape is read, and not in the branch alone that filled it."""

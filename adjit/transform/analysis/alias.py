@@ -49,13 +49,10 @@ class Aliases:
         self._above: dict[ir.Operand, ir.Operand] = {}
         for first, *others in function.overlapping:
             self._above.update(dict.fromkeys(others, first))
-        targets: list[ir.Operand] = []
         for op in function.body.inside:
             if type(op) not in _NAME_NOTHING:
                 self.note(op)
-            if (target := op.memory_written) is not None:
-                targets.append(target)
-        self.written = frozenset(map(self.find, targets))
+        self.written = frozenset(map(self.find, function.body.memory_written))
 
     def note(self, op: ir.Op) -> None:
         """Takes in one more operation, such as a view made in a pass; what it looks at keeps its representative."""

@@ -36,13 +36,17 @@ class Reach:
         """Everything that flows into these."""
         self._vars: set[ir.Operand] = set()
         self._memory: set[ir.Operand] = set()
-        ops = self._function.body.inside
-        self._add(wanted)
-        self._add_memory(wanted)
-        size = -1
-        while size != (size := len(self._vars) + len(self._memory)):
-            for op in reversed(ops):
-                self._flow(op)
+        flows = self._function.analysis(_Flows)
+        waiting = list(wanted)
+        self._add_memory(wanted, waiting)
+        while waiting:
+            var = waiting.pop()
+            if isinstance(var, ir.Var) and var not in self._vars:
+                self._vars.add(var)
+                waiting += flows.beside.get(var, ())
+                if (op := flows.made.get(var)) is not None:
+                    waiting += op.operands
+                    self._add_memory(op.memory_read, waiting)
 
     def has_var(self, var: ir.Var) -> bool:
         return var in self._vars
@@ -62,30 +66,37 @@ class Reach:
         """What something is decided by: a branch, an index, a comparison, a step."""
         return _Decisions(self._function, self._aliases)
 
-    def _add(self, operands: Iterable[ir.Operand]) -> None:
-        """Values and, of arrays, which they are and of what shape."""
-        self._vars.update(o for o in operands if isinstance(o, ir.Var))
+    def _add_memory(self, arrays: Iterable[ir.Operand], waiting: list[ir.Operand]) -> None:
+        """What arrays hold, which is what is stored there."""
+        for memory in (self._aliases.find(array) for array in arrays if ir.is_reference(array)):
+            if memory not in self._memory:
+                self._memory.add(memory)
+                flows = self._function.analysis(_Flows)
+                waiting += flows.stored.get(memory, ())
+                self._add_memory(flows.factors.get(memory, ()), waiting)
 
-    def _add_memory(self, operands: Iterable[ir.Operand]) -> None:
-        """What arrays hold."""
-        self._memory.update(self._aliases.find(o) for o in operands if ir.is_reference(o))
 
-    def _flow(self, op: ir.Op) -> None:
-        """What is read for the sake of what is in the reach, is in it."""
-        if isinstance(op, ir.Store | ir.Push):
-            target = op.array if isinstance(op, ir.Store) else op.tape
-            if self.has_memory(target):
-                self._add(op.operands)
-        elif isinstance(op, ir.AddProduct):
-            if self.has_memory(op.target):
-                self._add_memory(op.operands)
-        elif isinstance(op, ir.For | ir.While | ir.If):
-            for names in names_given(op):
-                if any(name in self._vars for name in names):
-                    self._add(names)
-        elif any(out in self._vars for out in op.results):
-            self._add(op.operands)
-            self._add_memory(op.memory_read)
+class _Flows:
+    """What makes each value, the names of one value, and what stores in the memory of each class use: `stored` has
+    values, `factors` matrices of which a product is added there."""
+
+    def __init__(self, function: ir.Function):
+        aliases = function.analysis(Aliases)
+        self.made: dict[ir.Operand, ir.Op] = {}
+        self.beside: dict[ir.Operand, list[ir.Operand]] = {}
+        self.stored: dict[ir.Operand, list[ir.Operand]] = {}
+        self.factors: dict[ir.Operand, list[ir.Operand]] = {}
+        for op in function.body.inside:
+            if isinstance(op, ir.For | ir.While | ir.If):
+                for name, value in names_given(op):
+                    self.beside.setdefault(name, []).append(value)
+                    self.beside.setdefault(value, []).append(name)
+            elif isinstance(op, ir.AddProduct):
+                self.factors.setdefault(aliases.find(op.target), []).extend((op.left, op.right))
+            elif op.memory_written is not None:
+                self.stored.setdefault(aliases.find(op.memory_written), []).extend(op.operands)
+            else:
+                self.made.update(dict.fromkeys(op.results, op))
 
 
 class _Decisions(Reach):

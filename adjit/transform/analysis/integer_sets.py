@@ -60,7 +60,10 @@ def both(*conditions: Condition) -> Condition:
     """That all hold."""
     if any(each is UNDECIDED for each in conditions) or math.prod(map(len, conditions)) > MOST_CASES:
         return UNDECIDED
-    return tuple(tuple(dict.fromkeys(itertools.chain(*cases))) for cases in itertools.product(*conditions))
+    cases: list[Case] = [()]
+    for each in conditions:
+        cases = [done + case for done in cases for case in each]
+    return tuple(cases)
 
 
 def either(*conditions: Condition) -> Condition:
@@ -84,11 +87,24 @@ class IntegerSet(NamedTuple):
 
 def is_empty(first: IntegerSet, *others: IntegerSet) -> bool:
     """Whether the first set without all others is empty; false if that takes too long to find out."""
-    if first.condition is UNDECIDED or not first.condition:
-        return not first.condition
+    if first.condition is UNDECIDED:
+        return False
+    first = first._replace(condition=tuple(case for case in first.condition if not _is_contradiction(case)))
+    if not first.condition:
+        return True
     sets = [first, *(each for each in others if each.condition is not UNDECIDED and each.condition)]
     parameters = list(dict.fromkeys(itertools.chain(*(each.parameters for each in sets))))
     return _is_empty(*(_written(each, parameters) for each in sets))
+
+
+def _is_contradiction(case: Case) -> bool:
+    """Whether a row says that a sum is zero, and another one that it is above or below that: most questions end so."""
+    zeros: dict[tuple[tuple[str, int], ...], int] = {}
+    for row in case:
+        if row.is_equality:
+            zeros[row.terms] = row.constant
+            zeros[tuple([(name, -factor) for name, factor in row.terms])] = -row.constant
+    return bool(zeros) and any(row.constant < zeros.get(row.terms, row.constant) for row in case)
 
 
 def _written(each: IntegerSet, parameters: Sequence[str]) -> str:

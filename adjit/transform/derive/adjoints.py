@@ -25,7 +25,7 @@ from adjit.transform.derive.activity import Activity
 from adjit.transform.derive.branch_only import selective
 from adjit.transform.derive.mirror import Group, Mirror
 from adjit.transform.derive.renewed_arrays import Likeness
-from adjit.transform.derive.rule_bodies import context
+from adjit.transform.derive.rule_bodies import Partials, context
 from adjit.transform.derive.shadows import Shadows
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
@@ -62,6 +62,8 @@ class Adjoints:
         self.compiler = compiler
         self.build = compiler.derivative
         self.builder = ir.Builder()
+        self.partials = Partials(self.builder, self.build)
+        self.numbers = self.context()  # for calls on numbers, of which it keeps nothing
         self.bars: dict[ir.Var, ir.Operand] = {}
         self.opening: dict[ir.Region, Group] = {}
         self.shadow_of: dict[ir.Operand, ir.Var] = dict(given.items())
@@ -146,7 +148,7 @@ class Adjoints:
         if contribution is None or not self.activity.is_active(value):
             return
         assert isinstance(value, ir.Var)
-        contribution = scalars.cast(self.context(), contribution, value.type)
+        contribution = scalars.cast(self.numbers, contribution, value.type)
         known = self.bars.get(value)
         if known is None or ir.is_literal(known, 0):
             self.bars[value] = contribution

@@ -24,7 +24,7 @@ from adjit.transform.derive.activity import Activity, is_constant, is_exchange
 from adjit.transform.derive.along import Along
 from adjit.transform.derive.branch_only import is_partly_undefined, is_sure, unless_zero
 from adjit.transform.derive.directions import Directions, Tangent
-from adjit.transform.derive.rule_bodies import no_rule, partials_of, tangent_body
+from adjit.transform.derive.rule_bodies import Partials, no_rule, tangent_body
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import converted, copied
@@ -123,6 +123,7 @@ class Tangents(Along):
     ):
         super().__init__(function, directions, build)
         body = function.body
+        self.partials = Partials(self.builder, build)
         self.given = [(p, dot) for p, dot in zip(body.args, dots, strict=True) if dot is not None]
         inputs = tuple(p for p, _ in self.given)
         self.activity = Activity(function, inputs, body.yields)
@@ -194,7 +195,7 @@ class Tangents(Along):
         if entry is None or entry.partials is None:
             self.array_call(op)
             return self.dots.get(out)
-        partials = partials_of(self.builder, op, entry.partials, self.dots.__contains__, self.build)
+        partials = self.partials.of(op, entry.partials, self.dots.__contains__)
         pairs = [(p, d) for p, d in zip(partials, dots, strict=True) if d is not None and not ir.is_literal(p, 0)]
         if not pairs:
             return None

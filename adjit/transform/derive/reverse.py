@@ -28,7 +28,7 @@ from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name
 from adjit.transform.derive.branch_only import is_bounded, is_sure, unless_zero
 from adjit.transform.derive.choices import Placed, places_in
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
-from adjit.transform.derive.rule_bodies import apply, no_rule, partials_of, zero_like
+from adjit.transform.derive.rule_bodies import apply, no_rule, zero_like
 from adjit.transform.derive.shadows import Shadows, zeros_like
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.values import is_array, is_number
@@ -97,7 +97,7 @@ class _Reverse(Adjoints):
             # (1 / y) x_bar is x_bar / y, unless the quotient is there for another partial as well
             is_shared = any(o is partial for op in self.builder.ops for o in ir.reads(op))
             if not is_shared:
-                return scalars.scalar(self.context(), operator.truediv, (bar, made.args[1]), name)
+                return scalars.scalar(self.numbers, operator.truediv, (bar, made.args[1]), name)
         if isinstance(made, ir.If) and len(made.outs) == 1 and not made.then.ops and not made.orelse.ops:
             # a partial or 0 times the adjoint is their product or nothing: a choice, in which no 0 * inf can arise
             sides = (made.then.yields[0], made.orelse.yields[0])
@@ -105,7 +105,7 @@ class _Reverse(Adjoints):
                 zero = typed_const(0, bar.type)
                 chosen = [self.times(side, bar, name) or zero for side in sides]
                 return self.builder.call(ir.select, made.condition, *chosen, type=bar.type, name=name)
-        return scalars.scalar(self.context(), operator.mul, (partial, bar), name)
+        return scalars.scalar(self.numbers, operator.mul, (partial, bar), name)
 
     # ---------------------------------------------------------------------------------------------------- regions
 
@@ -314,7 +314,7 @@ class _Reverse(Adjoints):
             self.bars[out] = bar
             self.array_call(op)
             return
-        partials = partials_of(self.builder, op, entry.partials, self.activity.is_active, self.build)
+        partials = self.partials.of(op, entry.partials, self.activity.is_active)
         is_selective = out in self.selective and not is_bounded(op)
         for arg, partial in self.by_argument(op.args, partials):
             contribution = self.times(partial, bar, bar_name(arg))
@@ -331,7 +331,7 @@ class _Reverse(Adjoints):
             if not self.activity.is_active(arg):
                 continue
             if arg in found:
-                partial = scalars.scalar(self.context(), operator.add, (found[arg], partial))
+                partial = scalars.scalar(self.numbers, operator.add, (found[arg], partial))
             found[arg] = partial
         return found.items()
 

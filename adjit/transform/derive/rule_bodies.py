@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba import types
 
@@ -51,27 +51,67 @@ def _by_name(rule: Any, outs: Sequence[Value], bars: Sequence[Value] = ()) -> di
     return named
 
 
-def partials_of(
-    builder: ir.Builder, op: ir.Call, rule: Any, is_wanted: Callable[[ir.Operand], bool], build: BuildDerivative
-) -> list[ir.Operand]:
-    """The partials of a call on numbers; what those by the arguments that are wanted are made of is emitted."""
-    with builder.region() as ops:
-        values = apply(context(builder, build), rule, op.args, op.outs)
-    values = [_known(op, rule, k, value, is_wanted) for k, value in enumerate(values)]
-    partials = [v for v in values if isinstance(v, ir.Var | ir.Const)]
-    if len(partials) != len(values):
-        raise InternalError("a partial is not a number")
-    if len(partials) != len(op.args):
-        raise InternalError(f"the rule of {op.callee} has {len(partials)} partials for {len(op.args)} arguments")
-    wanted = {p for p, a in zip(partials, op.args, strict=True) if is_wanted(a)}
-    kept: list[ir.Op] = []
-    for made in reversed(ops):
-        if not wanted.isdisjoint(made.results):
-            kept.append(made)
-            wanted.update(ir.reads(made))
-    for made in reversed(kept):
-        builder.emit(made)
-    return partials
+class Partials:
+    """The partials of calls on numbers in one derivative: rules are elaborated once for all operands that are alike."""
+
+    def __init__(self, builder: ir.Builder, build: BuildDerivative) -> None:
+        self._builder, self._build = builder, build
+        self._made: dict[tuple[object, ...], _Made] = {}
+
+    def of(self, op: ir.Call, rule: Any, is_wanted: Callable[[ir.Operand], bool]) -> list[ir.Operand]:
+        """The partials of a call; what those by the arguments that are wanted are made of is emitted."""
+        given = (*op.args, *op.outs)
+        made = self._of_such(rule, op, given)
+        values = [_known(op, rule, k, value, is_wanted) for k, value in enumerate(made.values)]
+        partials = [v for v in values if isinstance(v, ir.Var | ir.Const)]
+        if len(partials) != len(values):
+            raise InternalError("a partial is not a number")
+        if len(partials) != len(op.args):
+            raise InternalError(f"the rule of {op.callee} has {len(partials)} partials for {len(op.args)} arguments")
+        wanted = {p for p, a in zip(partials, op.args, strict=True) if is_wanted(a)}
+        kept: list[ir.Op] = []
+        for each in reversed(made.ops):
+            if not wanted.isdisjoint(each.results):
+                kept.append(each)
+                wanted.update(ir.reads(each))
+        copy = _Copy(made.given, given, self._builder.origin)
+        for each in reversed(kept):
+            self._builder.emit(copy.op(each))
+        return [copy.operand(p) for p in partials]
+
+    def _of_such(self, rule: Any, op: ir.Call, given: Sequence[ir.Operand]) -> _Made:
+        """What the rule makes of operands like these: the same literals, of the same types, the same of them one."""
+        alike = (o if isinstance(o, ir.Const) else (o.type, given.index(o)) for o in given)
+        key = (rule, len(op.args), *alike)
+        if key in self._made:
+            return self._made[key]
+        with self._builder.region() as ops:
+            values = apply(context(self._builder, self._build), rule, op.args, op.outs)
+        made = _Made(given, ops, values)
+        names = {ir.name_of(o, "") for o in given}
+        if not any(result.name in names for each in ir.Region((), (*ops,), ()).inside for result in each.results):
+            # what is converted has the name of what it was
+            self._made[key] = made
+        return made
+
+
+class _Made(NamedTuple):
+    """What a rule makes of operands."""
+
+    given: Sequence[ir.Operand]
+    ops: Sequence[ir.Op]
+    values: Sequence[Value]
+
+
+class _Copy(ir.Cloner):
+    """The same of other operands, at another place."""
+
+    def __init__(self, of: Sequence[ir.Operand], given: Sequence[ir.Operand], origin: ir.Origin | None) -> None:
+        super().__init__({old: new for old, new in zip(of, given, strict=True) if isinstance(old, ir.Var)})
+        self._origin = origin
+
+    def op(self, op: ir.Op) -> ir.Op:
+        return super().op(op).at(self._origin)
 
 
 def _known(op: ir.Call, rule: Any, k: int, value: Value, is_wanted: Callable[[ir.Operand], bool]) -> Value:

@@ -586,7 +586,7 @@ def _inline(
     with _under_way(ctx, source.name, (code, None, *_told_apart(ctx, bound))):
         if code in ctx.recursive:
             source = _without_recursion(ctx, code, source, is_local=False, owner=_owner(source, bound))
-        ctx.call_places.append(ctx.place())
+        ctx.call_places.append(ctx.here())
         if not is_rule:
             ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
         result, frame = _body(ctx, source, bound, is_rule, weak)

@@ -61,7 +61,7 @@ def _run_through(
     frame.giving = Giving(user, names, taking.do, taking.stops, len(ctx.active_calls), len(ctx.call_places))
     user.env.update(dict.fromkeys(names, AWAY))
     frame.env.update({**around(), **of_user})
-    ctx.call_places.append(ctx.place())
+    ctx.call_places.append(ctx.here())
     try:
         with under(), ctx.entered(frame):
             run()

@@ -40,7 +40,7 @@ _EXACT_INTEGERS = 2**53  # a double holds each integer up to here
 is_scalar = ir.of_kinds(types.Integer, types.Float, types.Boolean)
 
 
-def simpler(call: ir.Call, definitions: Definitions, uses: Mapping[ir.Var, int]) -> Simpler:
+def simpler(call: ir.Call, definitions: Definitions, uses: Callable[[ir.Var], int]) -> Simpler:
     """What may stand for the call: an operand, or calls of which the last defines the same result, or None."""
     found = call.analysis(_known)
     if found is None or isinstance(found, ir.Const):
@@ -87,7 +87,7 @@ def _head(definitions: Definitions, operand: ir.Operand) -> Any:
 class _Site:
     """One call under inspection."""
 
-    def __init__(self, call: ir.Call, definitions: Definitions, uses: Mapping[ir.Var, int]):
+    def __init__(self, call: ir.Call, definitions: Definitions, uses: Callable[[ir.Var], int]):
         self.call = call
         self.args = call.args
         self.type = call.outs[0].type
@@ -290,7 +290,7 @@ def _product_sign(site: _Site) -> Simpler:
 
 def _positive_product(site: _Site, operand: ir.Operand) -> tuple[ir.Call, ...]:
     """Calls that compute -operand, where that is a product or quotient with a negated factor; else none."""
-    if not isinstance(operand, ir.Var) or operand.user or site.uses.get(operand, 0) > 1:
+    if not isinstance(operand, ir.Var) or operand.user or site.uses(operand) > 1:
         return ()
     definition = site.defining(operand, operator.mul, operator.truediv)
     if definition is None or not isinstance(operand.type, types.Float):

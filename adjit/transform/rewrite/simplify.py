@@ -13,9 +13,10 @@ out, sizes computed before loops, and what is then dead removed.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from numba import types
 
@@ -83,18 +84,26 @@ class _Pass:
     def __init__(self, function: ir.Function):
         self._function = function
         self._aliases = function.analysis(Aliases)
-        reads = (*(o for op in function.body.ops for o in op.reads), *function.body.yields)
-        self._uses = Counter(o for o in reads if isinstance(o, ir.Var))
         self._values: dict[ir.Operand, ir.Operand] = {}
         self._truth: dict[ir.Operand, bool] = {}  # conditions known inside the branches they decide
         self._definitions: dict[ir.Operand, ir.Op] = {}  # of what has been put out so far
-        self._seen: set[ir.Var] = set()  # defined so far
+        self._seen: dict[ir.Operand, int] = {}  # defined so far, in so many loops
+        self._loops = 0  # around what is at hand
         self._changed = False
         self.reaches_back = False  # what came before a change might be simpler now
         self._versions: Counter[ir.Operand] = Counter()  # how often each memory may have been stored to so far
         # an undefined variable may only be read where the user reads it, so nothing that it may reach is moved
         self._has_undefined = ir.Undefined in function.body.kinds
         self._renamed: dict[ir.Operand, ir.Var] = {}
+
+    @functools.cached_property
+    def _uses(self) -> Counter[ir.Operand]:
+        reads = (*(o for op in self._function.body.ops for o in op.reads), *self._function.body.yields)
+        return Counter(o for o in reads if isinstance(o, ir.Var))
+
+    def uses(self, var: ir.Var) -> int:
+        """How often a variable is read before this walk, which few calls ask."""
+        return self._uses[var]
 
     def function(self) -> ir.Function:
         body = self.region(self._function.body, _Scope())
@@ -125,7 +134,7 @@ class _Pass:
     def region(self, region: ir.Region, scope: _Scope) -> ir.Region:
         """The region simplified: the same object if it is as simple as can be."""
         done: list[ir.Op] = []
-        self._seen.update(region.args)
+        self._seen.update(dict.fromkeys(region.args, self._loops))
         for op in region.ops:
             self.op(op, done, scope)
         return ir.with_ops(region, done, self.operands(region.yields))
@@ -157,14 +166,14 @@ class _Pass:
             self.note_stores((written,))
         for out in op.results:
             self._definitions[out] = op
-            self._seen.add(out)
+            self._seen[out] = self._loops
         done.append(op)
 
     # ------------------------------------------------------------------------------------------- plain operations
 
     def plain(self, op: ir.Op, done: list[ir.Op], scope: _Scope) -> None:
         if isinstance(op, ir.Call):
-            better = simpler(op, self._definitions, self._uses)
+            better = simpler(op, self._definitions, self.uses)
             while better is not None:
                 self._changed = True
                 if not isinstance(better, tuple):
@@ -175,7 +184,7 @@ class _Pass:
                 self.reaches_back |= bool(before)
                 for call in before:
                     self.put(call, done)
-                better = simpler(op, self._definitions, self._uses)
+                better = simpler(op, self._definitions, self.uses)
         elif isinstance(op, ir.Extent):
             extent = self.extent(op.array, op.axis, op.out.type)
             if not isinstance(extent, tuple):
@@ -293,9 +302,11 @@ class _Pass:
             return
         narrowed = ir.with_results(op, self.changing_slots(op))
         regions = [self.hoist(region, done, scope) for region in narrowed.regions]
+        self._loops += 1
         regions = [self.region(region, _Scope(scope)) for region in regions]
+        self._loops -= 1
         # what the slots are is decided before it is known what a trip hands on
-        self.reaches_back |= not ir.same(regions[-1].yields, narrowed.body.yields)
+        self.reaches_back |= any(True for _ in self.unchanging_slots(narrowed, regions[-1].yields))
         self.put(ir.with_parts(narrowed, self.operands(narrowed.operands), regions, narrowed.results), done)
 
     def few_trips(self, op: ir.For | ir.While, operands: Sequence[ir.Operand]) -> range | None:
@@ -311,25 +322,34 @@ class _Pass:
 
     def changing_slots(self, op: ir.For | ir.While) -> list[int]:
         """The slots that a loop has to carry. The others are equated to their initial value, or to a slot like them."""
-        kept: list[int] = []
-        carried: dict[Hashable, tuple[ir.Var, ...]] = {}
-        for k, (slot, names) in enumerate(zip(op.slots, ir.names_of_slots(op), strict=True)):
-            init, handed = sources = self.operands((slot.init, slot.yielded))
-            if handed is slot.arg or handed == init:
-                self.equate(names, [init] * len(names))
-            elif (twin := carried.setdefault(sources, names)) is not names:
-                self.equate(names, twin)
-            else:
-                kept.append(k)
-        self.reaches_back |= len(kept) < len(op.slots)
+        kept = list(range(len(op.slots)))
+        for k, names, known in self.unchanging_slots(op, op.body.yields):
+            self.equate(names, known)
+            kept.remove(k)
+        # a test of what does not change is looked at before it is known
+        self.reaches_back |= len(kept) < len(op.slots) and isinstance(op, ir.While)
         return kept
+
+    def unchanging_slots(
+        self, op: ir.For | ir.While, yields: Sequence[ir.Operand]
+    ) -> Iterator[tuple[int, Sequence[ir.Var], Sequence[ir.Operand]]]:
+        """The slots that a loop need not carry, if a trip hands this on, with their names and what these are."""
+        carried: dict[Hashable, tuple[ir.Var, ...]] = {}
+        for k, (slot, names, handed_on) in enumerate(zip(op.slots, ir.names_of_slots(op), yields, strict=False)):
+            init, handed = sources = self.operands((slot.init, handed_on))
+            if handed is slot.arg or handed == init:
+                yield k, names, [init] * len(names)
+            elif (twin := carried.setdefault(sources, names)) is not names:
+                yield k, names, twin
 
     def hoist(self, body: ir.Region, done: list[ir.Op], scope: _Scope) -> ir.Region:
         """Puts sizes, and integers made of them, that are the same in each trip before the loop. None can fail."""
         kept: list[ir.Op] = []
         for op in body.ops:
             if self.is_invariant(op):
-                self._changed = self.reaches_back = True
+                self._changed = True
+                # what goes out of a loop may go out of the one around it, too, which is done with that
+                self.reaches_back |= self._loops > 0 and all(map(self.is_further_out, op.operands))
                 self.op(op, done, scope)
             else:
                 kept.append(op)
@@ -342,6 +362,10 @@ class _Pass:
         elif not isinstance(op, ir.Extent):
             return False
         return not any(out.user for out in op.results) and all(map(self.is_outside, op.operands))
+
+    def is_further_out(self, operand: ir.Operand) -> bool:
+        """Whether the operand is defined before the loop at hand."""
+        return self._seen.get(self.operand(operand), 0) < self._loops
 
     def is_outside(self, operand: ir.Operand) -> bool:
         """Whether the operand is defined before the loop that comes next, and surely."""

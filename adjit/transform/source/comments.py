@@ -35,11 +35,13 @@ def last_line(definition: ast.FunctionDef, lines: Sequence[str]) -> int:
 def comments_in(definition: ast.FunctionDef, lines: Sequence[str]) -> tuple[ir.UserComment, ...]:
     """The comments from the line of a `def` on, in their order."""
     first, last = definition.lineno, last_line(definition, lines)
+    text = "".join(lines[first - 1 : last])
+    if "#" not in text:
+        return ()
     statements = list(_statements(definition.body, None, lines))
     found: list[ir.UserComment] = []
     depth = 0
     code_on = 0  # the last line that has something else than comments
-    text = "".join(lines[first - 1 : last])
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         line, column = token.start[0] + first - 1, token.start[1]
         if token.type == tokenize.COMMENT:

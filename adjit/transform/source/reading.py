@@ -33,6 +33,7 @@ FUTURE_FLAGS = functools.reduce(
     int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
 )
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Span = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,41 @@ class _Text:
 
     @functools.cached_property
     def positions(self) -> Mapping[cst.CSTNode, CodeRange]:
-        # nobody asks for those of most rules
+        # that takes as long as all else that is done with a text, and is asked for where something is refused
         return MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
+
+    @functools.cached_property
+    def statements(self) -> Mapping[cst.CSTNode, Any]:
+        """The function and the statements in it as Python's own parser has read them, which says where they are."""
+        return dict(zip(_statements(self.node), _statements(self.definition), strict=True))
+
+    def span(self, node: cst.CSTNode) -> _Span:
+        """The lines and columns of the file between which a node stands."""
+        if isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1:
+            node = node.body[0]
+        known = self.statements.get(node)
+        if known is not None:
+            ends = (known.lineno, known.col_offset), (known.end_lineno, known.end_col_offset)
+            (line, column), (end_line, end_column) = ((at, _characters(self.lines[at - 1], k)) for at, k in ends)
+            return line, column, end_line, end_column
+        start, end = self.positions[node].start, self.positions[node].end
+        column = start.column + (self.column_shift if start.line == 1 else 0)
+        end_column = end.column + (self.column_shift if end.line == 1 else 0)
+        return start.line + self.line_shift, column, end.line + self.line_shift, end_column
+
+    def on_one_line(self, node: cst.CSTNode, span: _Span) -> str:
+        """The code of a statement or expression without comments, indentation and line breaks."""
+        line, column, end_line, end_column = span
+        known = self.statements.get(node)
+        if isinstance(known, ast.For | ast.While | ast.If):
+            head = known.iter if isinstance(known, ast.For) else known.test
+            text = self.lines[line - 1][column:].rstrip()
+            is_alone = head.end_lineno == line < known.body[0].lineno and text[-1] == ":" and "#" not in text
+            if is_alone and not text.startswith("elif"):
+                return text
+        elif line == end_line and not isinstance(node, cst.BaseCompoundStatement):
+            return self.lines[line - 1][column:end_column]
+        return _on_one_line(self.module, node)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +123,7 @@ class FunctionSource:
         if node in self.stands_for:
             source, of = self.stands_for[node]
             return source.place(of)
-        line, column, end_line, end_column = self._span(node)
+        line, column, end_line, end_column = self._text.span(node)
         text = self._text.lines[line - 1].rstrip("\n")
         return Place(self.filename, self.name, line, column, end_column if end_line == line else len(text), text)
 
@@ -102,8 +136,8 @@ class FunctionSource:
         if node in self.stands_for:
             source, of = self.stands_for[node]
             return source.origin(of, comments)
-        text = _on_one_line(self._text.module, node)
-        return Origin(self.filename, self.name, *self._span(node), text, tuple(comments))
+        span = self._text.span(node)
+        return Origin(self.filename, self.name, *span, self._text.on_one_line(node, span), tuple(comments))
 
     @property
     def comments(self) -> tuple[UserComment, ...]:
@@ -115,13 +149,6 @@ class FunctionSource:
         """The comment lines directly before a statement."""
         leading: Sequence[cst.EmptyLine] = getattr(statement, "leading_lines", ())
         return tuple(line.comment.value for line in leading if line.comment is not None)
-
-    def _span(self, node: cst.CSTNode) -> tuple[int, int, int, int]:
-        text, found = self._text, self._text.positions[node]
-        start, end = found.start, found.end
-        column = start.column + (text.column_shift if start.line == 1 else 0)
-        end_column = end.column + (text.column_shift if end.line == 1 else 0)
-        return start.line + text.line_shift, column, end.line + text.line_shift, end_column
 
 
 def read_source(function: object) -> FunctionSource:
@@ -156,20 +183,32 @@ def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
 
 
 def _alone(filename: str, code: CodeType, lines: tuple[str, ...]) -> Definition | None:
-    """The definition at the margin of a file, if that alone is text enough for this code: the rest is not read then."""
-    first = code.co_firstlineno - 1
-    if code.co_name == "<lambda>" or not "".join(lines[first : first + 1]).startswith((*_HEADERS, "@")):
-        return None
-    header = next((k for k in range(first, len(lines)) if lines[k].startswith(_HEADERS)), len(lines))
+    """The definition, if the statement at the margin of a file that it stands in is text enough for this code: the rest
+    is not read then."""
+    first = min(code.co_firstlineno, len(lines)) - 1
+    begin = next((k for k in range(first, -1, -1) if lines[k][:1] not in _INSIDE), first)
+    # decorators stand at the margin, too
+    header = next((k for k in range(begin, len(lines)) if lines[k][:1] not in "@" + _INSIDE), first)
     end = next((k for k in range(header + 1, len(lines)) if lines[k][:1] not in _INSIDE), len(lines))
-    read = _compiled("\n" * first + "".join(lines[first:end]), filename, code.co_flags & FUTURE_FLAGS)
+    text = "".join((*_imports(lines)[:begin], *lines[begin:end]))
+    read = _compiled(text, filename, code.co_flags & FUTURE_FLAGS)
     if read is None or code not in read[1]:
         return None
-    return next((node for node in read[0].body if isinstance(node, Definition) and _name(node) == code.co_name), None)
+    return _definition(read[0], code)
 
 
-# What a definition at the margin begins with, and what its other lines may begin with.
-_HEADERS = "def ", "async def "
+@functools.lru_cache(maxsize=64)
+def _imports(lines: tuple[str, ...]) -> Sequence[str]:
+    """The lines of the imports at the margin, and of all else nothing: Python calls what is in a module its own way."""
+    found, is_import = [], False
+    for line in lines:
+        if line[:1] not in _INSIDE:
+            is_import = line.startswith(("import ", "from "))
+        found.append(line if is_import else "\n")
+    return found
+
+
+# What the other lines of a statement at the margin may begin with.
 _INSIDE = " \t\r\n\f#)]}"
 
 
@@ -270,9 +309,8 @@ def _text_of(found: ast.FunctionDef | ast.Lambda, lines: tuple[str, ...]) -> _Te
     segment = list(lines[first : found.end_lineno])
     before, shift = "", 0
     if is_lambda:
-        # ast counts bytes, everything else characters
-        start = len(segment[0].encode()[: found.col_offset].decode())
-        segment[-1] = segment[-1].encode()[: found.end_col_offset].decode() + ")\n"
+        start = _characters(segment[0], found.col_offset)
+        segment[-1] = segment[-1][: _characters(segment[-1], found.end_col_offset)] + ")\n"
         segment[0] = segment[0][start:]
         before, shift = "(", start - 1
     elif segment[0][0] in " \t":
@@ -280,6 +318,25 @@ def _text_of(found: ast.FunctionDef | ast.Lambda, lines: tuple[str, ...]) -> _Te
         before, first = "if True:\n", first - 1
     module = cst.parse_module(before + "".join(segment))
     return _Text(module, next(_functions_in(module)), lines, first, shift, found)
+
+
+def _characters(line: str, count: int) -> int:
+    """How many characters the first bytes of a line are: ast counts bytes, everything else characters."""
+    return count if line.isascii() else len(line.encode()[:count].decode())
+
+
+def _statements(node: Any) -> Iterator[Any]:
+    """A function or statement of either parser, and the statements in it, in the order of the text."""
+    if isinstance(node, _STATEMENTS):
+        yield node
+    for name in _PARTS if not isinstance(node, cst.Lambda | ast.Lambda) else ():
+        part = getattr(node, name, None)
+        for each in part if isinstance(part, list | tuple) else () if part is None else (part,):
+            yield from _statements(each)
+
+
+_STATEMENTS = cst.BaseCompoundStatement, cst.BaseSmallStatement, cst.Lambda, ast.stmt, ast.Lambda
+_PARTS = "body", "handlers", "orelse", "finalbody", "cases"
 
 
 def _functions_in(node: cst.CSTNode) -> Iterator[cst.FunctionDef | cst.Lambda]:

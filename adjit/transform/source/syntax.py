@@ -9,6 +9,7 @@ In: nodes of the tree. Out: yes or no, or names.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -66,29 +67,48 @@ class Assigned(NamedTuple):
     returns: bool
 
 
-@functools.lru_cache(maxsize=2**14)
 def children(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
-    """What is directly in a node, which libcst finds by making the node anew."""
-    visitor = _Children()
+    """What is directly in a node, in the order of the text, but blanks, comments and brackets."""
+    found: list[cst.CSTNode] = []
+    names = _PARTS.get(type(node))
+    for name in _learned(node) if names is None else names:
+        part = getattr(node, name)
+        if type(part) is tuple or type(part) is list:
+            found += part
+        elif type(part) not in _NO_NODES:
+            found.append(part)
+    return found
+
+
+# The fields of each kind of node that `children` looks at. libcst tells their order only by making a node anew.
+_PARTS: dict[type[cst.CSTNode], Sequence[str]] = {}
+_NO_NODES = frozenset((type(None), str, bool, cst.MaybeSentinel))
+_BLANKS = "whitespace", "leading_", "lines_", "trailing_", "header", "footer", "indent", "lpar", "rpar", "lbr", "rbr"
+
+
+def _learned(node: cst.CSTNode) -> Sequence[str]:
+    visitor = _Order()
     node._visit_and_replace_children(visitor)
-    return visitor.found
+    # what libcst looks at only if it is there comes last
+    names = dict.fromkeys((*visitor.names, *(field.name for field in dataclasses.fields(node))))
+    found = _PARTS[type(node)] = [name for name in names if not name.startswith(_BLANKS)]
+    return found
 
 
-class _Children(cst.CSTVisitor):
-    """Looks at what is in a node, and no further. libcst's own looks for methods by the names of kinds and fields."""
+class _Order(cst.CSTVisitor):
+    """Which fields of a node are visited, one after the other."""
 
     def __init__(self) -> None:
-        self.found: list[cst.CSTNode] = []
+        self.names: list[str] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        self.found.append(node)
         return False
 
     def on_leave(self, original_node: cst.CSTNode) -> None:
         pass
 
     def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
-        pass
+        self.names.append(attribute)
 
     def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
         pass

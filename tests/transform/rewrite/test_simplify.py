@@ -276,6 +276,21 @@ def test_sizes_are_computed_before_loops():
     assert evaluate(f, np.array([1.0, 2.0])) == (3.0,)
 
 
+def test_sizes_leave_all_loops_around():
+    p = Program(a=VECTOR)
+
+    def inner(i, s):
+        return (p.add(s, p.get(p["a"], p.sub(p.sub(p.size(p["a"]), 1), i))),)
+
+    def outer(j, s):
+        return p.loop((p.size(p["a"]),), (s,), inner)
+
+    (s,) = p.loop((p.size(p["a"]),), (0.0,), outer)
+    f = simplified(p.function(s))
+    assert [type(op) for op in f.body.ops] == [ir.Extent, ir.Call, ir.For]
+    assert evaluate(f, np.array([1.0, 2.0])) == (6.0,)
+
+
 @pytest.mark.parametrize(("divisor", "is_moved"), [(2, True), (0, False), ("n", False)])
 def test_quotients_that_cannot_fail_are_computed_before_loops(divisor, is_moved):
     """Otherwise a loop over half an array inside another loop has a number of trips that is not known."""

@@ -69,6 +69,47 @@ def test_positions():
     assert (origin.end_line - origin.line, origin.function, origin.column) == (3, "inner", 8)
 
 
+ALL_KINDS = """
+def of_all_kinds(x, é=(1.0, 2.0)):
+    "é"; y = x; del y; z: float = 1.0;
+    é, x = 1, "é" * 2  # ö
+    with open(x) as f, open(x): pass
+    try:
+        assert é, (
+            z)
+    except ValueError: raise
+    else:
+        x += 1
+    finally: x = (2)
+    while x < 3: x += 1; continue
+    if (x[1:
+          2]):
+        pass
+    elif "#" in x:  # never
+        for i in range( 3 ): break
+        else:
+            return (
+                lambda: x)
+    match x:
+        case [1, *_] if é: global w
+        case _:
+            class C:
+                def g(self): ...
+"""
+
+
+def test_places_and_texts_are_those_that_libcst_tells():
+    source = read_source(define(ALL_KINDS, "<all kinds>")["of_all_kinds"])
+    text = source._text
+    found = [node for node in text.positions if isinstance(node, cst.BaseSmallStatement | cst.BaseCompoundStatement)]
+    assert len(found) == len(text.statements) == 27
+    for node in found:
+        there, shift = text.positions[node], text.line_shift
+        expected = there.start.line + shift, there.start.column, there.end.line + shift, there.end.column
+        assert text.span(node) == expected
+        assert source.origin(node).text == reading._on_one_line(text.module, node)
+
+
 def test_statements_on_one_line():
     source = read_source(enclosing(3.0)[0])
     product, loop, test, string, result = statements(source)
@@ -215,6 +256,10 @@ def test_changed_file():
 
 MARGIN = '''
 import functools
+import math
+from math import (
+    inf,
+)
 
 
 def plain(x):
@@ -240,7 +285,13 @@ def at the margin"""
     return x
 
 
-def last(x): return x + 1.0
+table = (
+    1.0,
+    lambda x: math.sin(x) * min(x, inf),
+)
+
+
+def last(x): return math.exp(x + 1.0)
 '''
 
 
@@ -256,6 +307,10 @@ def test_a_function_at_the_margin_is_read_alone(monkeypatch):
         assert source.first_line.line == next(k for k, line in enumerate(lines, 1) if line.startswith(f"def {name}("))
         assert source.first_line.text == lines[source.first_line.line - 1]
         assert (not whole) == is_alone
+    whole.clear()
+    source = read_source(made["table"][1])
+    assert source.origin(source.node).text == "lambda x: math.sin(x) * min(x, inf)"
+    assert not whole
 
 
 @pytest.mark.parametrize("what", [abs, 3, functools.partial(compound, 1), eval("lambda x: x"), type])

@@ -78,7 +78,8 @@ class Context:
         # functions that call themselves, how deep is known at run time, by code or node; as loops, once these are made
         self.recursive: dict[object, FunctionSource | None] = {}
         self.decomposed: list[Any] = []  # the callees that rules are being written for, in terms of other ops
-        self.call_places: list[errors.Place | None] = []
+        # where the calls under way are; where that is in the file is told in errors alone
+        self.call_places: list[tuple[FunctionSource, cst.CSTNode] | None] = []
         self.frame: Frame | None = None
         self.frames: list[Frame] = []  # of the calls under way
         self.makes_error = False  # the constructor of an exception runs, the texts of which need not be known
@@ -172,8 +173,11 @@ class Context:
 
     # ---------------------------------------------------------------------------------------------------- errors
 
+    def here(self) -> tuple[FunctionSource, cst.CSTNode] | None:
+        return None if self.frame is None or self.node is None else (self.frame.source, self.node)
+
     def place(self) -> errors.Place | None:
-        return None if self.frame is None or self.node is None else self.frame.source.place(self.node)
+        return _place(self.here())
 
     def fail(
         self,
@@ -188,7 +192,7 @@ class Context:
             place: errors.Place | None = self.frame.source.place(node)
         else:
             place = self.place()
-        caller = self.call_places[0] if self.call_places else None
+        caller = _place(self.call_places[0]) if self.call_places else None
         if caller is not None and place is not None and caller.function != place.function:
             # the line of the function that is differentiated, which may be the only one that is the user's
             why = f"{why}\nCalled from {caller.lines()[0]}.".lstrip("\n")
@@ -353,6 +357,10 @@ class Context:
             return self.builder.fold(extents[depth], index, [value], [carried], trip, order_free=order_free)[0]
 
         return level((), initial)
+
+
+def _place(here: tuple[FunctionSource, cst.CSTNode] | None) -> errors.Place | None:
+    return None if here is None else here[0].place(here[1])
 
 
 def wrap(ctx: Context, thing: Any) -> Value:

@@ -41,45 +41,44 @@ MOST_CHECKS = 128
 
 def lay_lanes(function: ir.Function, values: Collection[int], strategy: Strategy = CHEAPEST) -> ir.Function:
     """The function with loops in lanes; the results at the positions `values` keep all their bits."""
-    if strategy.uses("terms"):
-        function = _with_terms_apart(function, values, strategy)
     laying = _Laying(function, values, strategy)
-    body = laying.region(function.body)
-    return function if body is function.body else ir.with_body(function, laying.without_old_arrays(body))
+    if strategy.uses("terms"):
+        laying = _with_terms_apart(laying)
+    body = laying.region(laying.body)
+    return laying.function if body is laying.body else ir.with_body(laying.function, laying.without_old_arrays(body))
 
 
 def fitting_lanes(
     function: ir.Function, values: Collection[int], counters: Collection[ir.Var], strategy: Strategy = CHEAPEST
 ) -> frozenset[ir.Var]:
     """Those of the counters, of loops in the function, whose loops would go in lanes."""
-    laying = _Laying(function, values, strategy)
-    loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and op.body.args[0] in counters]
-    return frozenset(loop.body.args[0] for loop in loops if laying.loop(loop) is not None)
+    return _Laying(function, values, strategy).fitting(counters)
 
 
-def _with_terms_apart(function: ir.Function, values: Collection[int], strategy: Strategy) -> ir.Function:
+def _with_terms_apart(laying: _Laying) -> _Laying:
     """The function with the terms of ordered sums kept apart in loops that would go in lanes but for these."""
-    laying = _Laying(function, values, strategy)
-    for counter in [op.body.args[0] for op in ir.walk(function.body) if isinstance(op, ir.For) and laying.waits(op)]:
-        loop = next(op for op in ir.walk(function.body) if isinstance(op, ir.For) and op.body.args[0] is counter)
+    for counter in [op.body.args[0] for op in ir.walk(laying.body) if isinstance(op, ir.For) and laying.waits(op)]:
+        loop = next(op for op in ir.walk(laying.body) if isinstance(op, ir.For) and op.body.args[0] is counter)
         sums = laying.sharing.trips(loop)
         assert sums is not None
-        made = with_terms_apart(function, loop, {v for s in sums.sums if s.is_ordered for v in s.chain})
-        if made is not function and fitting_lanes(made, values, {counter}, strategy):
-            function, laying = made, _Laying(made, values, strategy)
-    return function
+        made = with_terms_apart(laying.function, loop, {v for s in sums.sums if s.is_ordered for v in s.chain})
+        if made is not laying.function:
+            apart = _Laying(made, laying.values, laying.strategy)
+            laying = apart if apart.fitting({counter}) else laying
+    return laying
 
 
 class _Laying:
     def __init__(self, function: ir.Function, values: Collection[int], strategy: Strategy):
-        self.body = function.body
-        self.strategy = strategy
+        self.function, self.body = function, function.body
+        self.values, self.strategy = values, strategy
         self.sharing = Sharings(function, values)
         allocs = (op for op in ir.walk(function.body) if isinstance(op, ir.Alloc))
         self.allocs: dict[ir.Operand, ir.Alloc] = {op.out: op for op in allocs}
         self.laned: set[ir.Operand] = set()
         self.places = function.analysis(Iterations).places
         self.deepest = _depth(function.body)
+        self._uniformities: dict[ir.For, Uniformity | None] = {}
         # the extents that have been asked for before the operation at hand
         self.known: dict[tuple[ir.Operand, int], ir.Var] = {}
 
@@ -129,6 +128,13 @@ class _Laying:
             may_be_product(inner, op, loop) for op in nests for inner in op.body.ops if isinstance(inner, ir.For)
         )
 
+    def fitting(self, counters: Collection[ir.Var]) -> frozenset[ir.Var]:
+        """Those of the counters whose loops would go in lanes."""
+        loops = [op for op in ir.walk(self.body) if isinstance(op, ir.For) and op.body.args[0] in counters]
+        found = frozenset(loop.body.args[0] for loop in loops if self.loop(loop) is not None)
+        self.laned.clear()  # they are not laid yet
+        return found
+
     def waits(self, loop: ir.For) -> bool:
         """Whether the loop may go in lanes but for the order of sums that its inner loops add to."""
         uniformity = self.uniformity(loop)
@@ -136,6 +142,11 @@ class _Laying:
 
     def uniformity(self, loop: ir.For) -> Uniformity | None:
         """What differs between the trips of a loop that may go in lanes, as far as the order of sums does not tell."""
+        if loop not in self._uniformities:
+            self._uniformities[loop] = self._found(loop)
+        return self._uniformities[loop]
+
+    def _found(self, loop: ir.For) -> Uniformity | None:
         if loop.parallel or not isinstance(loop.step, ir.Const) or abs(loop.step.value) != 1:
             return None
         # the time goes into the deepest loops; others are not worth the time to compile them
