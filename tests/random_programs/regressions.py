@@ -434,3 +434,17 @@ def program(x, y, u, v, A, k, n, idx):
     return s
 """,
 )
+
+# a filter along an axis without elements: how many rows there are was left to NumPy, which cannot tell then
+regression(
+    "a_filter_of_nothing",
+    """
+def program(x, A):
+    r = ndimage.convolve1d(A, np.array([0.25, 0.5, 0.25]), axis=0, mode="nearest")
+    return x * x + r.sum()
+
+
+def arguments():
+    return 1.36, np.empty((0, 2))
+""",
+)

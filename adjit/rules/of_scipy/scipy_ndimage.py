@@ -6,6 +6,8 @@ a sum of shifted copies of the array, continued beyond its ends as the mode says
     y = correlate1d(x, w)      y[i] = sum of w[k] * x[at(i + k - w.size // 2)],  at(-1) == 0 where mode is "reflect"
 """
 
+import math
+
 import numpy as np
 import scipy.ndimage as ndi
 
@@ -49,7 +51,8 @@ def filtered(x, weights, axis, mode, cval, origin):
     if mode not in MODES:
         raise NotImplementedError("a filter of scipy.ndimage in this mode")
     turned = np.moveaxis(np.asarray(x) * 1.0, axis, -1)
-    rows = np.ascontiguousarray(turned).reshape(-1, turned.shape[-1])
+    # not -1, which says nothing where an axis has no elements
+    rows = np.ascontiguousarray(turned).reshape(math.prod(turned.shape[:-1]), turned.shape[-1])
     return np.moveaxis(along_last(rows, weights, mode, cval, origin).reshape(turned.shape), -1, axis)
 
 

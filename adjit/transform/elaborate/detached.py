@@ -59,7 +59,8 @@ def without_detached(function: ir.Function) -> tuple[ir.Function, dict[ir.Var, i
         _Paths(function, asked).function_body()
     # whether a view or a copy, nobody can tell
     noted = {note.copy for note in views}
-    whole = [op for op in ir.walk(function.body) if isinstance(op, ir.Slice) and op.out in noted]
+    slices = (op for op in ir.walk(function.body) if isinstance(op, ir.Slice) and op.out in noted)
+    whole = [op for op in slices if all(selector == ir.Span() for selector in op.selectors)]
     same: dict[ir.Var, ir.Operand] = {}
     for op in whole:
         same[op.out] = ir.substituted_operand(op.base, same)

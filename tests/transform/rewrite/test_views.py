@@ -41,11 +41,44 @@ def row(A):
     return total
 
 
-@pytest.mark.parametrize("function, type_", [(inner, VECTOR), (strided, VECTOR), (nested, MATRIX), (row, MATRIX)])
+def normalised(A):
+    return np.sum((A / np.sum(np.exp(A), axis=1).reshape((-1, 1))) ** 2)
+
+
+def column_of_what_changes(a):
+    y = a * 2.0
+    column, rows = y.reshape(-1, 1), y.reshape((1, 1, -1))
+    y[0] = 3.0
+    column[1, 0] *= a[2]
+    rows[0, 0, 2] += a[0]
+    return np.sum(column[:, 0] ** 2) + rows[0, 0, 1] * y[2]
+
+
+def of_every_other(a):
+    return np.sum(a[::2].reshape(-1, 1) * a[::2].reshape(1, -1) * np.sin(a[0]))
+
+
+def of_rows(A):
+    y = np.sin(A)
+    return np.sum(y[1].reshape(-1, 1) @ y[2].reshape(1, -1)) + y[1].reshape(-1, 1)[0, 0]
+
+
+@pytest.mark.parametrize(
+    "function, type_",
+    [
+        (inner, VECTOR), (strided, VECTOR), (nested, MATRIX), (row, MATRIX), (normalised, MATRIX),
+        (column_of_what_changes, VECTOR),
+    ],
+)  # fmt: skip
 def test_elements_are_those_of_the_base(function, type_):
     assert views(function, type_) == 0
     values = np.sin(1.0 + np.arange(20.0))
     check(function, lambda: (values[:7].copy() if type_ is VECTOR else values.reshape(4, 5).copy(),), (0,))
+
+
+@pytest.mark.parametrize("function, shape", [(of_every_other, (7,)), (of_rows, (4, 5))])
+def test_rows_and_columns_of_other_arrays(function, shape):
+    check(function, lambda: (np.sin(1.0 + np.arange(20.0))[: np.prod(shape)].reshape(shape),), (0,))
 
 
 def from_the_end(a):

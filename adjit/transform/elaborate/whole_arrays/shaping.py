@@ -150,17 +150,24 @@ def itself(ctx: Context, array: ir.Operand, what: str, by: str = "layout") -> ir
 
 def _reshaped(ctx: Context, array: ir.Operand, shape: Sequence[ir.Operand], what: str) -> ir.Var:
     """A view of other extents; `what` asks for it where NumPy may give a copy, "" where it does not."""
+    if _is_row_or_column(array, shape):
+        # an index of the view is one of the array
+        out = sliced(ctx, array, [ir.Span() if s == ir.integer(-1) else ir.NewAxis() for s in shape])
+        if what:
+            ctx.detached(out, array, what, is_view=True)
+        return out
     out = ir.Var(f"{_name_of(array)}_view", array_type(array_type_of(array).dtype, len(shape)))
     ctx.builder.emit(ir.Reshape(base=array, shape=tuple(shape), out=out))
     if what:
         ctx.detached(out, array, what, is_view=True)
-    known: list[ir.Operand] | None = list(shape)
-    if ndim(array) == 1 and sorted(map(repr, shape)) == sorted(["-1", *["1"] * (len(shape) - 1)]):
-        # a column or a row
-        known = [ctx.shape(array)[0] if s == ir.integer(-1) else s for s in shape]
-    elif any(s == ir.integer(-1) or isinstance(s, ir.Var) for s in shape):
-        known = None
-    return ctx.new_array(out, known, ctx.roots_of(array))
+    is_known = not any(s == ir.integer(-1) or isinstance(s, ir.Var) for s in shape)
+    return ctx.new_array(out, list(shape) if is_known else None, ctx.roots_of(array))
+
+
+def _is_row_or_column(array: ir.Operand, shape: Sequence[ir.Operand]) -> bool:
+    """Whether a vector is to be the only row of a matrix, or its only column, or the like with more axes."""
+    whole = [s for s in shape if s == ir.integer(-1)]
+    return ndim(array) == 1 and len(whole) == 1 and all(s in (ir.integer(-1), ir.integer(1)) for s in shape)
 
 
 def ravel(ctx: Context, value: Value, what: str = "ravel", always: bool = False) -> Value:
