@@ -448,3 +448,19 @@ def arguments():
     return 1.36, np.empty((0, 2))
 """,
 )
+
+# sums of one array statement may be added up in any order, but what each finds is put back from the last to the first
+regression(
+    "elements_that_are_added_to_twice_and_put_back",
+    """
+def program(A, u, idx):
+    for i in range(3):
+        u[i] += A[i, 0] * np.tanh(u[idx].sum())
+    return np.sum(np.sin(u))
+
+
+def arguments():
+    A = np.array([[-0.22, 0.601], [-1.066, -0.265], [0.348, 1.289]])
+    return A, np.array([-0.33, -1.059, -0.228]), np.array([1, 0, 1])
+""",
+)

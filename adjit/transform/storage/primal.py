@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from adjit.transform import ir
@@ -146,6 +146,25 @@ class Primal:
         if expanded != self.expanded:
             self.expanded = expanded
             self._index_model = IndexModel(self.function, expanded) if expanded else self.function.analysis(IndexModel)
+
+    def puts_back_in_order(self, loop: ir.For, saved: Collection[ir.Store]) -> bool:
+        """Whether the order of trips of which it does not matter does matter for what their stores overwrite.
+
+        Sums may be added up in any order; but what one of them finds is what those before it have left, and to put
+        that back is to go from the last to the first.
+
+            for i in range(n): u_bar[idx[i]] += s_bar       idx may have a number twice
+        """
+        if not loop.order_free:
+            return False
+        stores = [op for op in loop.body.inside if isinstance(op, ir.Store)]
+        return any(
+            self.aliases.find(store.array) == self.aliases.find(other.array)
+            and self._index_model.may_meet_in_other_trip(loop, other, store)
+            for store in stores
+            if store in saved
+            for other in stores
+        )
 
     def extent(self, array: ir.Operand, axis: int) -> Affine | None:
         return self._index_model.iterations.extent(array, axis)

@@ -302,20 +302,23 @@ class _Storage:
         self, op: ir.For | ir.While, counter: ir.Var, carried: Sequence[ir.Slot], inner: Scope, scope: Scope
     ) -> None:
         builder = ir.Builder()
+        is_in_order = isinstance(op, ir.For) and self.primal.puts_back_in_order(op, self.saved)
+        if is_in_order:
+            self.edits.in_order.add(op)
         if isinstance(op, ir.For) and not op.stops:
             # a growable tape is read from its end
-            start, stop, step = mirrored_range(builder, op, backwards=bool(inner.positions))
+            start, stop, step = mirrored_range(builder, op, backwards=bool(inner.positions) or is_in_order)
         else:
             trips = self.edits.trips(op)
             self.made.setdefault(trips, (self.primal.region_of[op], self.primal.position[op]))
             start = builder.call(operator.sub, trips, ir.integer(1), type=types.intp, name="last")
             stop, step = ir.integer(-1), ir.integer(-1)
         self.put(scope, *builder.ops)
-        loop = ir.For(
-            start=start, stop=stop, step=step, body=ir.Region((counter,), tuple(inner.ops), ()),
-            order_free=isinstance(op, ir.For) and op.order_free, origin=op.origin, pair=op, is_mirror=True,
-            parallel=isinstance(op, ir.For) and op.parallel, level=op.level if isinstance(op, ir.For) else None,
-        )  # fmt: skip
+        region = ir.Region((counter,), tuple(inner.ops), ())
+        loop = ir.For(start=start, stop=stop, step=step, body=region, origin=op.origin, pair=op, is_mirror=True)
+        if isinstance(op, ir.For):
+            is_free, is_parallel = op.order_free and not is_in_order, op.parallel and not is_in_order
+            loop = dataclasses.replace(loop, order_free=is_free, parallel=is_parallel, level=op.level)
         self.put(scope, ir.with_slots(loop, carried))
 
     def _own_position(self, region: ir.Region, scope: Scope) -> None:

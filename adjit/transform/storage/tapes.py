@@ -21,6 +21,7 @@ import dataclasses
 import math
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 from numba import types
 
@@ -47,6 +48,8 @@ class ForwardEdits:
         self.reverse_index: dict[ir.Region, ir.Var] = {}
         # how many loops each tape of an operation runs through, for operations of the outermost level
         self.axes: dict[ir.Op, list[int]] = {}
+        # loops whose trips have to stay in their order, for the sake of what is put back
+        self.in_order: set[ir.Op] = set()
         # loops that look after what they save themselves
         self.replaced: dict[ir.Op, ir.Op] = {}
         self._before: dict[ir.Op, list[ir.Op]] = {}
@@ -230,8 +233,10 @@ class ForwardEdits:
         if op in self._trips:
             arg, out = self._trips[op]
             more.append(ir.Slot(ir.integer(0), arg, _incremented(builder, arg), out))
-        pair = {"pair": op, "is_mirror": False} if isinstance(op, ir.For) else {}
-        return ir.with_slots(op, more, [*ops, *builder.ops], **pair)
+        changed: dict[str, Any] = {"pair": op, "is_mirror": False} if isinstance(op, ir.For) else {}
+        if op in self.in_order:
+            changed |= {"order_free": False, "parallel": False}
+        return ir.with_slots(op, more, [*ops, *builder.ops], **changed)
 
 
 def _places(builder: ir.Builder, nest: Sequence[ir.For]) -> tuple[ir.Operand, ...]:
