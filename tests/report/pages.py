@@ -7,28 +7,17 @@ In: nothing. Out: names, each with what makes a derived function and the argumen
 
 import importlib.util
 import sys
-from pathlib import Path
 
 import numpy as np
 
 import adjit
+from tests.benchmarked import ROOT, SHARED, array_code, kinds, numpy_style, workloads
 from tests.golden.explained import programs
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.append(str(ROOT / "benchmarks"))
-
-import array_code  # noqa: E402
-import kinds  # noqa: E402
-import numpy_style  # noqa: E402
-import workloads  # noqa: E402
-
-# one of the benchmarks is called as a package of NVIDIA's is, which kernels need
-sys.path.remove(str(ROOT / "benchmarks"))
 
 
 def pages():
     """By name, what gives a derived function and arguments."""
-    shared = {w.name: w for w in workloads.shared(ROOT.parent / "shared" / "bench", "small")}
+    shared = {w.name: w for w in workloads.shared(SHARED, "small")}
     made = {w.name: lambda w=w: of(w.function, w.arguments, w.wrt) for w in shared.values()}
     made |= {w.name: lambda w=w: of(w.function, w.arguments, w.wrt) for w in workloads.own("small")}
     made |= {w.name: lambda w=w: of(w.function, w.arguments, w.wrt) for w in kinds.kinds("small")}

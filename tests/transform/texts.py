@@ -7,7 +7,6 @@ Each is emitted twice, with other orders and other addresses the second time; th
 
 import hashlib
 import sys
-from pathlib import Path
 
 from tests.transform import shuffling
 
@@ -17,15 +16,9 @@ import numba  # noqa: E402
 
 from adjit.transform.pipeline import Derivative, source  # noqa: E402
 from adjit.transform.source.derivative import at_level  # noqa: E402
+from tests.benchmarked import SHARED, kinds, numpy_style, workloads  # noqa: E402
 from tests.golden import generate  # noqa: E402
 from tests.golden.explained import programs  # noqa: E402
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "benchmarks"))
-
-import kinds  # noqa: E402
-import numpy_style  # noqa: E402
-import workloads  # noqa: E402
 
 
 def functions():
@@ -34,7 +27,7 @@ def functions():
         yield f"golden {case.name}{', tuned' * tuned}", lambda case=case, tuned=tuned: generate.generated(case, tuned)
     for name, (derived, arguments) in programs.CASES.items():
         yield f"explained {name}", lambda derived=derived, arguments=arguments: f"{derived.explain(*arguments)}\n"
-    shared = {w.name: w for w in workloads.shared(ROOT.parent / "shared" / "bench", "small")}
+    shared = {w.name: w for w in workloads.shared(SHARED, "small")}
     for w in [*workloads.own("small"), *kinds.kinds("small"), *shared.values()]:
         yield w.name, lambda w=w: emitted(w.function, w)
     for name, function in numpy_style.STYLES:

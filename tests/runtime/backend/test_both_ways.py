@@ -5,8 +5,6 @@ Random programs are compared so by `tests/random_programs/checks.py`.
 
 import copy
 import runpy
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,16 +14,11 @@ import adjit
 from adjit.api import dispatch
 from adjit.runtime.backend.compiler import GeneratedCompiler
 from adjit.runtime.backend.versions import is_plain
+from tests.benchmarked import SHARED, kinds, softmax, workloads
 from tests.golden.generate import OUTPUTS, golden
-
-ROOT = Path(__file__).resolve().parents[3]
-SHARED = ROOT.parent / "shared" / "bench"
+from tests.runtime.backend.flow import bits
 
 pytestmark = pytest.mark.skipif(is_plain(), reason="numba's own means are used")
-
-
-def bits(value):
-    return tuple(map(bits, value)) if isinstance(value, tuple) else np.asarray(value).tobytes()
 
 
 def both_ways(make, arguments, monkeypatch):
@@ -50,22 +43,14 @@ def test_goldens(case, tuned, monkeypatch):
     assert own == plain
 
 
-def workloads():
-    sys.path.append(str(ROOT / "benchmarks"))
-    try:
-        import kinds
-        import softmax
-        from workloads import own, shared
-
-        found = [*own("small"), *kinds.kinds("small"), *softmax.softmaxes("small"), *softmax.products("small")]
-        return [*found, *(shared(SHARED, "small") if SHARED.exists() else ())]
-    finally:
-        # one of the benchmarks is called as a package of NVIDIA's is
-        sys.path.remove(str(ROOT / "benchmarks"))
+WORKLOADS = [
+    *workloads.own("small"), *kinds.kinds("small"), *softmax.softmaxes("small"), *softmax.products("small"),
+    *workloads.shared(SHARED, "small"),
+]  # fmt: skip
 
 
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize("workload", workloads(), ids=lambda one: one.name)
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda one: one.name)
 def test_benchmarks(workload, monkeypatch):
     own, plain = both_ways(
         lambda: adjit.value_and_grad(workload.function, wrt=workload.wrt, cache=False), workload.arguments, monkeypatch

@@ -14,6 +14,7 @@ from adjit.runtime.backend.compiler import GeneratedCompiler
 from adjit.runtime.backend.reading import asking
 from adjit.runtime.backend.versions import is_plain
 from tests.runtime.backend import flow
+from tests.runtime.backend.flow import bits
 
 pytestmark = pytest.mark.skipif(is_plain(), reason="numba's own means are used")
 
@@ -21,10 +22,6 @@ PROGRAMS = [
     flow.joined, flow.swapped, flow.widened, flow.left_early, flow.last_of_loops, flow.conditions, flow.parts,
     flow.lists, flow.calls, flow.maybe_undefined,
 ]  # fmt: skip
-
-
-def bits(value):
-    return np.asarray(value).tobytes() if not isinstance(value, tuple) else tuple(map(bits, value))
 
 
 def outcome(run, *arguments):

@@ -9,33 +9,12 @@ import pytest
 
 import adjit
 from adjit.transform.strategy import Strategy
+from tests.benchmarked import kinds
 
 WITHOUT = Strategy(without=frozenset({"products"}))
 
 
-def attention(queries, keys, values):
-    n, d = queries.shape
-    scores = np.empty(n)
-    total = 0.0
-    for i in range(n):
-        largest = -np.inf
-        for j in range(n):
-            s = 0.0
-            for k in range(d):
-                s += queries[i, k] * keys[j, k]
-            scores[j] = s / math.sqrt(d)
-            largest = max(largest, scores[j])
-        weight = 0.0
-        for j in range(n):
-            scores[j] = math.exp(scores[j] - largest)
-            weight += scores[j]
-        for k in range(d):
-            out = 0.0
-            for j in range(n):
-                out += scores[j] * values[j, k]
-            out /= weight
-            total += out * out
-    return total
+attention = kinds.attention.py_func
 
 
 def residuals(queries, keys, values):
