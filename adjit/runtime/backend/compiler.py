@@ -42,7 +42,7 @@ class GeneratedCompiler(Compiler):
             return pipelines
         made = PassManager("generated")
         for step in (Reading, Ends, AnnotateTypes, GeneratedLowering, NoPythonBackend):
-            made.add_pass(step, step.__doc__ or step.__name__)
+            made.add_pass(step, step.__name__)
         made.finalize()
         return [made]
 

@@ -49,13 +49,6 @@ class Known(NamedTuple):
     kind: Any
 
 
-class Label:
-    """A place in the function. number: that of its block, once it is written. is_reached: whether a way leads there."""
-
-    number = -1
-    is_reached = False
-
-
 class Expressions:
     """Writes expressions into the block that is being written.
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from numba.core import errors, ir, types
 
 from adjit.runtime.backend.reading.asking import NotRead, set_signature, signature
-from adjit.runtime.backend.reading.expressions import Expressions, Known, Label
+from adjit.runtime.backend.reading.expressions import Expressions, Known
 from adjit.runtime.backend.reading.names import Exits, Names
 
 _Place = tuple[int, int, str]  # a line and a column, and a name
@@ -34,6 +34,13 @@ class _Wider(Exception):
 
     def __init__(self, place: _Place, kind: Any) -> None:
         self.place, self.kind = place, kind
+
+
+class _Label:
+    """A place in the function. number: that of its block, once it is written. is_reached: whether a way leads there."""
+
+    number = -1
+    is_reached = False
 
 
 class _End(NamedTuple):
@@ -55,7 +62,7 @@ class _Loop:
     late: Sequence[str]
     place: tuple[int, int]
     after: int
-    exit: Label = field(default_factory=Label)
+    exit: _Label = field(default_factory=_Label)
     rounds: list[list[Any]] = field(default_factory=list)
     left: list[_End] = field(default_factory=list)
 
@@ -106,7 +113,7 @@ class Reader(Expressions):
         self._local: frozenset[str] = frozenset()
         self._loops: list[_Loop] = []
         self._returns: list[tuple[ir.Var, ir.Var]] = []
-        self._labelled: list[tuple[Any, str, Label]] = []  # what ends blocks, with where it goes
+        self._labelled: list[tuple[Any, str, _Label]] = []  # what ends blocks, with where it goes
         self._is_open = False
 
     def return_types_from_partial(self) -> Any:
@@ -123,7 +130,7 @@ class Reader(Expressions):
         parameters = [one.arg for one in (*given.posonlyargs, *given.args)]
         self._local = frozenset((*parameters, *self._text.of(self._text.block(tree.body).may_assign)))
         self.at(tree.lineno)
-        self.place(Label())
+        self.place(_Label())
         for position, (name, kind) in enumerate(zip(parameters, self._args, strict=True)):
             self.typemap[f"arg.{name}"] = kind
             self.names[name] = self.made(ir.Arg(name, position, self.location), kind)
@@ -143,7 +150,7 @@ class Reader(Expressions):
 
     # ------------------------------------------------------------------------------------------------------ blocks
 
-    def place(self, label: Label) -> None:
+    def place(self, label: _Label) -> None:
         """Begins the block that a label stands for. It is reached from the one before, if that is still open."""
         if self._is_open:
             self._jump(label)
@@ -151,17 +158,17 @@ class Reader(Expressions):
         block = self.blocks[label.number] = ir.Block(self._scope, self.location)
         self.body, self._is_open = block.body, True
 
-    def _jump(self, label: Label) -> None:
+    def _jump(self, label: _Label) -> None:
         self._jump_from(self.body, label)
         self._is_open = False
 
-    def _jump_from(self, body: list[Any], label: Label) -> None:
+    def _jump_from(self, body: list[Any], label: _Label) -> None:
         made = ir.Jump(label.number, self.location)
         self._labelled.append((made, "target", label))
         label.is_reached = True
         body.append(made)
 
-    def _branch(self, condition: ir.Var, then: Label, orelse: Label) -> None:
+    def _branch(self, condition: ir.Var, then: _Label, orelse: _Label) -> None:
         kind = self.type_of(condition)
         if not isinstance(kind, types.Boolean):
             found = signature(self.context, bool, (kind,))
@@ -173,14 +180,14 @@ class Reader(Expressions):
         self.body.append(made)
         self._is_open = False
 
-    def _condition(self, node: ast.expr, then: Label, orelse: Label) -> None:
+    def _condition(self, node: ast.expr, then: _Label, orelse: _Label) -> None:
         """Goes on at one of two labels."""
         match node:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self._condition(operand, orelse, then)
             case ast.BoolOp(op=sign, values=values):
                 for value in values[:-1]:
-                    following = Label()
+                    following = _Label()
                     ways = (following, orelse) if isinstance(sign, ast.And) else (then, following)
                     self._condition(value, *ways)
                     self.place(following)
@@ -189,7 +196,7 @@ class Reader(Expressions):
                 left = self.expression(node.left)
                 for comparison, other in zip(ops, others, strict=True):
                     right = self.expression(other)
-                    following = then if other is others[-1] else Label()
+                    following = then if other is others[-1] else _Label()
                     self._branch(self.compared(comparison, left, right), following, orelse)
                     if following is not then:
                         self.place(following)
@@ -206,7 +213,7 @@ class Reader(Expressions):
             return self._choice(node, ast.Constant(True), ast.Constant(False))
         ends: list[tuple[list[Any], ir.Var]] = []
         for value in node.values[:-1]:
-            found, following, chosen = self.expression(value), Label(), Label()
+            found, following, chosen = self.expression(value), _Label(), _Label()
             self._branch(found, *((following, chosen) if isinstance(node.op, ast.And) else (chosen, following)))
             self.place(chosen)
             ends.append((self.body, found))
@@ -218,7 +225,7 @@ class Reader(Expressions):
         return self._met(ends)
 
     def _choice(self, test: ast.expr, body: ast.expr, orelse: ast.expr) -> ir.Var:
-        ways = Label(), Label()
+        ways = _Label(), _Label()
         self._condition(test, *ways)
         ends = []
         for label, value in zip(ways, (body, orelse), strict=True):
@@ -233,7 +240,7 @@ class Reader(Expressions):
 
     def _met(self, ends: Sequence[tuple[list[Any], ir.Var]]) -> ir.Var:
         """Goes on where ways meet, with one variable for what each has."""
-        after = Label()
+        after = _Label()
         met = self.variable(self._unified([self.type_of(found) for _, found in ends]))
         for body, found in ends:
             self._copy(body, met, found)
@@ -290,7 +297,7 @@ class Reader(Expressions):
             case ast.Raise(exc=error) if error is not None:
                 self._raise(error)
             case ast.Assert(test=test, msg=message):
-                then, otherwise = Label(), Label()
+                then, otherwise = _Label(), _Label()
                 self._condition(test, then, otherwise)
                 self.place(otherwise)
                 self._raised(AssertionError, [] if message is None else [message])
@@ -389,7 +396,7 @@ class Reader(Expressions):
     # ------------------------------------------------------------------------------------------------------- ways
 
     def _if(self, statement: ast.If, exits: Exits) -> None:
-        then, orelse = Label(), Label()
+        then, orelse = _Label(), _Label()
         self._condition(statement.test, then, orelse)
         before = self.names
         ends = []
@@ -408,7 +415,7 @@ class Reader(Expressions):
         """Goes on where ways meet, if there are any."""
         if not ends:
             return
-        after = Label()
+        after = _Label()
         names = dict(ends[0].names)
         for name in self._text.of(needed):
             found = [end.names.get(name) for end in ends]
@@ -435,7 +442,7 @@ class Reader(Expressions):
         kind = self.type_of(over)
         begun = signature(self.context, "getiter", (kind,))
         iterator = self.called(ir.Expr.getiter(over, self.location), begun)
-        loop, header, body = self._begun(statement, after), Label(), Label()
+        loop, header, body = self._begun(statement, after), _Label(), _Label()
         self.place(header)
         found = signature(self.context, "iternext", (begun.return_type,))
         pair = self.called(ir.Expr.iternext(iterator, self.location), found)
@@ -451,7 +458,7 @@ class Reader(Expressions):
     def _while(self, statement: ast.While, after: int) -> None:
         if statement.orelse:
             raise NotRead("an `else` of a loop")
-        loop, header, body = self._begun(statement, after), Label(), Label()
+        loop, header, body = self._begun(statement, after), _Label(), _Label()
         self.place(header)
         self._condition(statement.test, body, loop.exit)
         before = self.names
@@ -474,7 +481,7 @@ class Reader(Expressions):
         self.names = {**self.names, **carried}
         return _Loop(carried, late, place, after)
 
-    def _finish(self, loop: _Loop, header: Label, statement: ast.For | ast.While, before: dict[str, ir.Var]) -> None:
+    def _finish(self, loop: _Loop, header: _Label, statement: ast.For | ast.While, before: dict[str, ir.Var]) -> None:
         """The body of a loop, whose block is begun, and what follows. before: the names where a trip begins."""
         self._loops.append(loop)
         at_test = self._text.at_test(statement, loop.after)
@@ -486,7 +493,7 @@ class Reader(Expressions):
             self._jump_from(loop.rounds[0], header)
         elif loop.rounds:
             # a loop has one way back
-            latch = Label()
+            latch = _Label()
             for body in loop.rounds:
                 self._jump_from(body, latch)
             self.place(latch)
