@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from numba import cuda
 
 import adjit
 from tests.cuda.compiled import needs_compiler
@@ -60,6 +61,31 @@ def test_kernels_tell_for_the_shape_of_their_blocks():
     assert found[8][1] == "256 of 2,048"
     assert found[1024][0] <= 64
     assert found[1024][1] == "1,024 of 2,048"
+
+
+@cuda.jit
+def of_steps(x, r, y):
+    i = cuda.grid(1)
+    if i < y.size:
+        state, rate = x[i], r[i]
+        for _ in range(STEPS):
+            state = rate * (state - state * state)
+        y[i] = state
+
+
+STEPS = 48
+
+
+@pytest.mark.parametrize(
+    "dtype, registers, threads", [("float32", 80, "768 of 2,048"), ("float64", 128, "512 of 2,048")]
+)
+def test_threads_whose_arrays_are_registers_are_enough(dtype, registers, threads):
+    # left alone, the compiler takes more of them for what it has made before, and 256 threads fit
+    made = adjit.cuda.adjoint(of_steps).explain(", ".join([f"{dtype}[::1]"] * 3), block=256, cc=(9, 0))
+    ((_, taken, _, _, fitting),) = made.resources
+    assert int(taken) <= registers
+    assert fitting.startswith(threads)
+    assert "bounds(256, " in adjit.cuda.adjoint(of_steps).source(", ".join([f"{dtype}[::1]"] * 3), block=256)
 
 
 @pytest.mark.parametrize("cc", [(9,), 90, "9.0", (9.0, 0)])

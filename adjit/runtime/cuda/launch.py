@@ -133,9 +133,12 @@ def in_blocks(*blocks: int, block: tuple[int, ...]) -> Grid:
     return tuple(map(int, blocks)), block, current()
 
 
-def bounds(threads: int) -> dict[str, Any]:
-    """What a kernel is compiled with whose blocks have so many threads: all of them have to find registers."""
-    return {} if SIMULATED else {"launch_bounds": threads}
+def bounds(threads: int, blocks: int = 1) -> dict[str, Any]:
+    """What a kernel is compiled with whose blocks have so many threads: all of them have to find registers.
+
+    blocks: how many blocks a multiprocessor is to have at a time
+    """
+    return {} if SIMULATED else {"launch_bounds": (threads, blocks)}
 
 
 def block_count(shape: Grid) -> int:

@@ -25,6 +25,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.cuda.callees import ON_HOST, OURS, in_kernel
 from adjit.transform.cuda.plan import Plan
+from adjit.transform.cuda.rolled import registers_of
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, Text, parenthesised
 from adjit.transform.emit.wrapping import INDENT, WIDTH
@@ -32,6 +33,7 @@ from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import array_type_of
 
 MOST_FREE = 256  # threads of a block that may have as many registers as a thread can have
+REGISTERS = 65536  # of a multiprocessor
 _AS_INTEGERS = (math.floor, math.ceil, math.trunc, round)
 _CUDA = ir.of_cuda()
 
@@ -48,15 +50,26 @@ def emit_plan(plan: Plan, fastmath: bool = False) -> Emitted:
         emitted = emit(kernel, False, KernelExpressions)
         _merge(found, {**emitted.globals, "cuda": _CUDA})
         options = ["fastmath=True"] if fastmath else []
-        if blocks[kernel.name] > MOST_FREE:
+        own = _bounds(kernel, blocks[kernel.name])
+        if own:
             _merge(found, {"bounds": ir.external(OURS, "bounds")})
-            options.append(f"**bounds({blocks[kernel.name]})")
+            options.append(f"**bounds({', '.join(map(str, own))})")
         parts.append(f"{_decorator(kernel, options)}\n{emitted.text}")
         # with the two lines between parts
         places += [None] * (parts[-1].count("\n") - len(emitted.places)) + [*emitted.places, None, None]
     host = emit(plan.host, False, functools.partial(HostExpressions, plan.on_host))
     _merge(found, host.globals)
     return Emitted(host.name, "\n\n".join([*parts, host.text]), found, (*places, *host.places), plan.apart)
+
+
+def _bounds(kernel: ir.Function, threads: int) -> tuple[int, ...]:
+    """How many threads a block of a kernel has, and how many blocks are to fit on a multiprocessor, where the compiler
+    has to be told: it gives a thread fewer registers then."""
+    if threads > MOST_FREE:
+        return (threads,)
+    own = threads or MOST_FREE
+    fitting = REGISTERS // (own * (registers_of(kernel.body) or REGISTERS))
+    return (own, fitting) if fitting > 1 else ()
 
 
 def _check_additions(kernel: ir.Function) -> None:
