@@ -10,6 +10,7 @@ What is named here is imported when it is asked for first, and the backend not b
 
     from adjit.cuda import cover, empty_like        as generated text has it
     with adjit.cuda.on(stream): gradient(x, y)      launches go to that stream
+    step = adjit.cuda.graph(gradient, x, y)         step() issues all of its launches as one
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ _HOMES = {
     "streams": "current on",
 }
 _MODULES = {name: f"adjit.runtime.cuda.{module}" for module, names in _HOMES.items() for name in names.split()}
-_MODULES |= dict.fromkeys(("adjoint", "tangent"), "adjit.api.kernels") | {"device": "adjit.api.in_kernels"}
+_MODULES |= dict.fromkeys(("adjoint", "tangent"), "adjit.api.kernels")
+_MODULES |= {"device": "adjit.api.in_kernels", "graph": "adjit.api.graphs"}
 
 __all__ = sorted(_MODULES)
 

@@ -8,6 +8,7 @@ multiprocessor (adjit/transform/cuda/memory_order.py).
 what these hold after `fresh`. `primal` runs what is differentiated.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -86,28 +87,30 @@ def zeros(array):
 
 
 def kernel_ways(kernel, grid, block, arguments, bars):
-    """The adjoint of a kernel, as adjit makes it, and mechanically."""
+    """The adjoint of a kernel, as adjit makes it, the same as a graph, and mechanically."""
     shadows = {f"{name}_bar": bar for name, bar in bars.items()}
 
     def way(**options):
         made = adjit.cuda.adjoint(kernel, **options)
         return lambda: made[grid, block](*arguments, **shadows)
 
-    return {"adjit, kernel": way(), "adjit, mechanical": way(strategy=MECHANICAL)}
+    own = way()
+    return {"adjit, kernel": own, "adjit, graph": adjit.cuda.graph(own), "adjit, mechanical": way(strategy=MECHANICAL)}
 
 
-def function_way(function, wrt, arguments, bars):
-    """The gradient of a function, into the arrays that the others fill."""
+def function_ways(function, wrt, arguments, bars):
+    """The gradient of a function, into the arrays that the others fill; and the same as a graph."""
     made = adjit.grad(function, wrt=wrt, target="cuda")
     outputs = tuple(bars[name] for name in wrt)
-    return lambda: made.into(*arguments, out=outputs)
+    own = functools.partial(made.into, *arguments, out=outputs)
+    return {"adjit, function": own, "adjit, graph": adjit.cuda.graph(own)}
 
 
 # --------------------------------------------------------------------------------------- a map with sums, as a function
 
 
 def misfits(dtype, scale, g):
-    n = max(2 * TX + 3, int(2**25 * scale))
+    n = max(2 * TX + 3, int(2**26 * scale))
     one, two = dtype.type(1), dtype.type(2)
     real = from_dtype(dtype)
 
@@ -174,7 +177,7 @@ def misfits(dtype, scale, g):
     parts = cuda.device_array(grid, dtype)
     ways = {
         "hand": lambda: adjoint[grid, TX](x, d, w, a, bars["x"], bars["a"]),
-        "adjit, function": function_way(misfit, ("x", "a"), (x, d, w, a), bars),
+        **function_ways(misfit, ("x", "a"), (x, d, w, a), bars),
         **peers("misfit", (x, d, w, a), {0: "x", 3: "a"}),
     }
     return Workload("misfit", lambda: primal[grid, TX](x, d, w, a, parts), ways, bars, {}, 4 * n * dtype.itemsize)
@@ -184,7 +187,7 @@ def misfits(dtype, scale, g):
 
 
 def advection(dtype, scale, g):
-    rows = columns = max(9, int(2048 * math.sqrt(scale)))
+    rows = columns = max(9, int(4096 * math.sqrt(scale)))
     steps = 3 if SIMULATED else 20
     across, down = (4, 4) if SIMULATED else (32, 8)
 
@@ -257,7 +260,7 @@ def advection(dtype, scale, g):
     weight_bar, nothing = zeros(u0), zeros(u0)
     ways = {
         "hand": hand,
-        "adjit, function": function_way(program, ("u0", "speed"), (u0, speed, weight), bars),
+        **function_ways(program, ("u0", "speed"), (u0, speed, weight), bars),
         **peers("advection", (u0, speed, weight, steps), {0: "u0", 1: "speed"}),
     }
     moved = (2 + 6) * steps * rows * columns * dtype.itemsize
@@ -268,7 +271,7 @@ def advection(dtype, scale, g):
 
 
 def filters(dtype, scale, g):
-    n = max(3 * TX - 5, int(2**24 * scale))
+    n = max(3 * TX - 5, int(2**25 * scale))
     real = from_dtype(dtype)
     none = dtype.type(0)
 
@@ -355,7 +358,7 @@ def filters(dtype, scale, g):
 
 
 def log_sums(dtype, scale, g):
-    rows = max(3, int(2**16 * scale))
+    rows = max(3, int(2**17 * scale))
     real, one, none = from_dtype(dtype), dtype.type(1), dtype.type(0)
     levels = TX.bit_length() - 1
 
@@ -422,7 +425,7 @@ def log_sums(dtype, scale, g):
 
 
 def interpolation(dtype, scale, g):
-    n, m = max(2 * TX + 5, int(2**23 * scale)), max(9, int(2**20 * scale))
+    n, m = max(2 * TX + 5, int(2**24 * scale)), max(9, int(2**20 * scale))
     one, none = dtype.type(1), dtype.type(0)
 
     @cuda.jit
@@ -462,7 +465,7 @@ def interpolation(dtype, scale, g):
 
 
 def logistic(dtype, scale, g):
-    n = max(2 * TX + 1, int(2**22 * scale))
+    n = max(2 * TX + 1, int(2**24 * scale))
     real, one, none = from_dtype(dtype), dtype.type(1), dtype.type(0)
 
     @cuda.jit

@@ -54,17 +54,19 @@ class OnDevice(Specialising, Picklable):
         self._dress()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        from adjit.runtime.cuda import arrays, backend, streams
+        from adjit.runtime.cuda import arrays, backend, recording, streams
 
         if keywords or len(arguments) != self._count:
             arguments = derivatives.bound(self.derivative, arguments, keywords)
         at_once = arrays.at_once(arguments)
         if at_once is not None:
             with backend.in_context():
+                recording.check_ours()
                 return arrays.converted(self._called(at_once), "numba")
-        own = _leaves_of(arguments)
+        own = leaves_of(arguments)
         # what the caller chose with `adjit.cuda.on` comes first
         with backend.in_context(), streams.on(streams.current() or arrays.stream_for(own)):
+            recording.check_ours()
             given = _given(self.derivative, list(self.__signature__.parameters), arguments)
             arrays.check_one_device(shown(self.derivative), own)
             found = self._called(given)
@@ -96,7 +98,7 @@ class OnDevice(Specialising, Picklable):
             self._refuse(layouts, given)
         from adjit.runtime.cuda import arrays
 
-        result = arrays.as_first(self._of_layouts(layouts)._called(own), _leaves_of(given))
+        result = arrays.as_first(self._of_layouts(layouts)._called(own), leaves_of(given))
         return result_of(self.derivative, layouts, own, result) if is_gradient else result
 
     def of_leaves(self, *arguments: Any) -> Any:
@@ -293,7 +295,7 @@ def pull_on_device(spec: Any, options: Options, arguments: Sequence[Any], count:
     from adjit.runtime.cuda import arrays, memory
 
     names = list(derivatives.parameters(spec).parameters)
-    library = arrays.library_of(_leaves_of(arguments))
+    library = arrays.library_of(leaves_of(arguments))
     layouts: Layouts = ()
     given = _given(spec, names, arguments)
     laid = laid_out(spec, names, given)
@@ -345,7 +347,7 @@ def _has_columns(layout: Layout) -> bool:
     return layout.kind in ("table", "records") or any(map(_has_columns, layout.parts))
 
 
-def _leaves_of(arguments: Sequence[Any]) -> list[Any]:
+def leaves_of(arguments: Sequence[Any]) -> list[Any]:
     """What is in the arguments."""
     found: list[Any] = []
     for argument in arguments:

@@ -32,6 +32,6 @@ def test_what_is_timed_is_right(tmp_path):
     assert found.returncode == 0, found.stdout + found.stderr
     told = json.loads((tmp_path / "cuda.json").read_text())
     ways = {(row["workload"], row["precision"], row["way"]) for row in told["rows"]}
-    assert len(ways) == 2 * (7 * 3 + 5)
+    assert len(ways) == 2 * (7 * 4 + 5)
     assert not any("WRONG" in note for note in told["notes"])
     assert "| lse | float32 | adjit, kernel |" in (tmp_path / "cuda.md").read_text()

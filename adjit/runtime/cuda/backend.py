@@ -20,7 +20,7 @@ from adjit.runtime.cuda.described import Described
 from adjit.runtime.cuda.device_array import DeviceArray
 from adjit.runtime.cuda.dlpack import described
 from adjit.runtime.cuda.pool import Pool
-from adjit.runtime.cuda.streams import current
+from adjit.runtime.cuda.streams import current, recorded
 from adjit.runtime.library.gpus import ASKED, BACKEND, MODULE, PACKAGES, SIMULATED, as_numba_scalar, is_installed
 
 
@@ -96,11 +96,12 @@ def allocated(shape: tuple[int, ...], dtype: np.dtype[Any], stream: Any) -> Any:
         return cuda.device_array(shape, dtype)
     if not size:
         return DeviceArray(0, shape, None, dtype, None)
-    block = pool.take(size, int(stream) if stream else 0)
+    recorder = recorded()
+    block = (pool if recorder is None else recorder.pool).take(size, int(stream) if stream else 0)
     return DeviceArray(block.memory.place, shape, None, dtype, block)
 
 
-class _Memory:
+class Memory:
     """Memory of the driver's."""
 
     def __init__(self, size: int) -> None:
@@ -108,7 +109,7 @@ class _Memory:
         self.place: int = self.array.__cuda_array_interface__["data"][0]
 
 
-pool = Pool(_Memory)
+pool = Pool(Memory)
 
 
 def as_device_array(value: Any) -> Any:

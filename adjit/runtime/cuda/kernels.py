@@ -14,7 +14,6 @@ import ctypes
 import functools
 import importlib
 import struct
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -24,6 +23,7 @@ import numpy as np
 from numba import types
 
 from adjit.runtime.cuda.backend import as_backend, as_numba_type, cuda
+from adjit.runtime.cuda.driver import Extra, driver
 from adjit.runtime.library.gpus import BACKEND
 
 NONE_APART: Mapping[str, Sequence[bool]] = MappingProxyType({})
@@ -107,8 +107,8 @@ class Kernel(ByBackend):
                 words.append(number(argument).value)
         packed = self.room()
         self.layout.pack_into(packed, 0, *words)
-        extra = _Extra(_BUFFER, ctypes.addressof(packed), _SIZE, ctypes.addressof(self.size), _END)
-        failed = _driver().cuLaunchKernel(
+        extra = Extra(_BUFFER, ctypes.addressof(packed), _SIZE, ctypes.addressof(self.size), _END)
+        failed = driver().cuLaunchKernel(
             self.handle(), *_extents(grid, block), 0, int(stream) if stream else 0, None, extra
         )
         if failed:
@@ -124,17 +124,7 @@ class Kernel(ByBackend):
         return found
 
 
-_Extra = ctypes.c_void_p * 5
 _END, _BUFFER, _SIZE = 0, 1, 2  # CU_LAUNCH_PARAM_END, _BUFFER_POINTER and _BUFFER_SIZE of the driver's API
-
-
-@functools.cache
-def _driver() -> Any:
-    """The driver's own library, which numba-cuda has found already."""
-    found = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    counts: list[Any] = [ctypes.c_uint] * 7
-    found.cuLaunchKernel.argtypes = [ctypes.c_void_p, *counts, ctypes.c_void_p, ctypes.c_void_p, _Extra]
-    return found
 
 
 @functools.lru_cache(maxsize=4096)

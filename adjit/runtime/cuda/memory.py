@@ -26,7 +26,8 @@ from adjit.runtime.cuda.backend import (
 from adjit.runtime.cuda.device import THREADS
 from adjit.runtime.cuda.device_array import DeviceArray
 from adjit.runtime.cuda.kernels import for_types
-from adjit.runtime.cuda.streams import current
+from adjit.runtime.cuda.recording import refuse_reading
+from adjit.runtime.cuda.streams import current, recorded
 from adjit.runtime.library.gpus import SIMULATED
 
 Shape = int | tuple[int, ...]
@@ -96,7 +97,7 @@ def copy(array: Any) -> Any:
         return made
     seen = alias(array)
     made = empty(seen.shape, seen.dtype)
-    _copy_into(array, made)
+    copy_into(array, made)
     return made
 
 
@@ -104,7 +105,7 @@ def copy_in_f_order(array: Any) -> Any:
     """A copy in Fortran order."""
     seen = alias(array)
     made = empty(seen.shape[::-1], seen.dtype)
-    _copy_into(view(array, seen.T), made)
+    copy_into(view(array, seen.T), made)
     return view(made, alias(made).T)
 
 
@@ -130,6 +131,7 @@ def number(value: Any, dtype: Any = np.float64) -> Any:
 
 def read(cell: Any) -> Any:
     """A number on the device, for the host: waits until the kernels before it have run."""
+    refuse_reading()
     found = as_backend(cell).copy_to_host(stream=current())
     if not SIMULATED and current():
         current().synchronize()
@@ -148,7 +150,8 @@ def linspace(start: float, stop: float, num: int, dtype: Any) -> Any:
 
 def sent(array: np.ndarray[Any, Any]) -> Any:
     """A copy of an array of the host's on the device."""
-    return as_device_array(cuda.to_device(array, stream=current()))
+    recorder = recorded()
+    return as_device_array(cuda.to_device(array, stream=current())) if recorder is None else copy(recorder.sent(array))
 
 
 _constants: dict[int, tuple[np.ndarray[Any, Any], Any]] = {}
@@ -158,7 +161,9 @@ def constant(array: np.ndarray[Any, Any]) -> Any:
     """A global array of the program's on the device, the same one for each call."""
     known = _constants.get(id(array))
     if known is None:
-        known = _constants[id(array)] = (array, as_device_array(cuda.to_device(np.ascontiguousarray(array))))
+        own, recorder = np.ascontiguousarray(array), recorded()
+        made = as_device_array(cuda.to_device(own)) if recorder is None else recorder.sent(own)
+        known = _constants[id(array)] = (array, made)
     return known[1]
 
 
@@ -229,7 +234,7 @@ def _fill_with(array: Any, value: Any) -> None:
         kernel[blocks, THREADS, current()](view(array, seen.reshape(seen.size)), seen.dtype.type(value))
 
 
-def _copy_into(source: Any, target: Any) -> None:
+def copy_into(source: Any, target: Any) -> None:
     """The elements of one array to another in C order."""
     seen, goal = alias(source), alias(target)
     if not seen.size:

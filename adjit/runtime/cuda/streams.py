@@ -1,4 +1,4 @@
-"""The stream that generated code launches its kernels on.
+"""The stream that generated code launches its kernels on, and what records them there.
 
 In: a stream of the backend's. Out: what is current in this thread; 0 is the default stream.
 
@@ -12,7 +12,10 @@ import contextvars
 from collections.abc import Iterator
 from typing import Any
 
+from adjit.errors import WrongCall
+
 _current: contextvars.ContextVar[Any] = contextvars.ContextVar("stream", default=0)
+_recorded: contextvars.ContextVar[Any] = contextvars.ContextVar("recorded", default=None)
 
 
 def current() -> Any:
@@ -20,9 +23,33 @@ def current() -> Any:
     return _current.get()
 
 
+def recorded() -> Any:
+    """What records the launches of this thread; None if nothing does."""
+    return _recorded.get()
+
+
 def on(stream: Any) -> contextlib.AbstractContextManager[None]:
-    """Launches go to this stream."""
-    return contextlib.nullcontext() if stream is current() else _on(stream)
+    """Launches go to this stream; WrongCall while they are recorded, unless it is the one that they are recorded on."""
+    if stream is current():
+        return contextlib.nullcontext()
+    if recorded() is not None:
+        raise WrongCall(
+            "a stream is chosen in what a graph records",
+            why="On another stream than its own, launches would run now and never again.",
+            instead="Choose the stream where the graph is called, or launch on `adjit.cuda.current()`.",
+        )
+    return _on(stream)
+
+
+@contextlib.contextmanager
+def recorded_by(recorder: Any) -> Iterator[None]:
+    """Launches go to the stream of what records them."""
+    token = _recorded.set(recorder)
+    try:
+        with _on(recorder.stream):
+            yield
+    finally:
+        _recorded.reset(token)
 
 
 @contextlib.contextmanager
