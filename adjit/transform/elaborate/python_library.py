@@ -9,6 +9,7 @@ In: the values of a call. Out: a value; of `itemgetter` and the like, what is ca
 
 from __future__ import annotations
 
+import collections
 import copy
 import dataclasses
 import functools
@@ -185,6 +186,16 @@ def _translation(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
     return of_text(frame, str.maketrans, args, named)
 
 
+def _named_tuple(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """collections.namedtuple: the class, which is made while compiling."""
+    what = "collections.namedtuple"
+    given, options = [_object(frame, a, what) for a in args], {n: _object(frame, v, what) for n, v in named.items()}
+    try:
+        return Static(collections.namedtuple(*given, **options))  # noqa: PYI024
+    except (TypeError, ValueError) as error:
+        raise frame.ctx.mismatch(f"{what}: {error}", "See Python's collections.") from None
+
+
 def _text(frame: Frame, value: Value | None) -> Value:
     """str."""
     return Static("" if value is None else str(_object(frame, value, "str")))
@@ -234,6 +245,7 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     itertools.takewhile: written(algorithms.takewhile),
     itertools.dropwhile: written(algorithms.dropwhile),
     itertools.groupby: written(algorithms.groupby),
+    collections.namedtuple: _named_tuple,
     callable: takes("callable", "obj", _callable),
     copy.copy: takes("copy.copy", "x", _copied),
     copy.deepcopy: takes("copy.deepcopy", "x memo?", _copied_deep),

@@ -443,16 +443,39 @@ def _update(frame: Frame, value: Table, other: Value) -> Value:
     return Static(None)
 
 
-def _count(frame: Frame, value: Table, iterable: Value) -> Value:
-    """`update` of a Counter, with what it counts."""
+def _count(frame: Frame, value: Table, given: Value, callee: Any = operator.add) -> Value:
+    """`update` of a Counter, with what it counts, or with the counts that a dictionary has; or `subtract`."""
 
-    def add(one: Value) -> None:
-        known = item_of(frame, _now(frame, value), [one])
-        store(frame, _now(frame, value), [one], binary(frame, operator.add, known, ir.integer(1)))
+    def add(key: Value, count: Value) -> None:
+        known = item_of(frame, _now(frame, value), [key])
+        store(frame, _now(frame, value), [key], binary(frame, callee, known, count))
 
-    whole = opened(frame.ctx, iterable)
-    frame.ctx.for_each(frame, members(whole) if isinstance(whole, Table) else whole, add, ())
+    def add_pair(pair: Value) -> None:
+        assert isinstance(pair, TupleValue)
+        add(*pair.items)
+
+    whole = opened(frame.ctx, given)
+    if isinstance(whole, Record | Table) and is_keyed(whole) and as_table(whole).kind == "dict":
+        frame.ctx.for_each(frame, view_of(whole, "items"), add_pair, ())
+    else:
+        each = members(whole) if isinstance(whole, Table) else whole
+        frame.ctx.for_each(frame, each, lambda one: add(one, ir.integer(1)), ())
     return Static(None)
+
+
+def _subtract(frame: Frame, value: Table, given: Value) -> Value:
+    return _count(frame, value, given, operator.sub)
+
+
+def _of_counter(function: Callable[..., Any]) -> Callable[[Frame, Table], Value]:
+    """A method that only a Counter has."""
+
+    def handle(frame: Frame, value: Table) -> Value:
+        if value.default != COUNTS:
+            raise frame.ctx.unsupported(f"a method of a Counter, of {described(value)}", "Make a Counter of it.")
+        return written(function)(frame, [value], {})
+
+    return handle
 
 
 def _dict_update(frame: Frame, value: Table, other: Value) -> Value:
@@ -593,6 +616,20 @@ _OPERATORS: dict[Any, Callable[[Frame, Table, Value], Value]] = {
 }
 
 
+_OF_COUNTS: dict[Any, Callable[..., Any]] = {
+    operator.add: algorithms.added_counts,
+    operator.sub: algorithms.subtracted_counts,
+    operator.or_: algorithms.greater_counts,
+    operator.and_: algorithms.lesser_counts,
+    operator.eq: algorithms.are_same_counts,
+    operator.ne: algorithms.are_other_counts,
+}
+
+
+def _are_counts(value: Value) -> bool:
+    return isinstance(value, Table) and value.default == COUNTS
+
+
 def combined(frame: Frame, callee: Any, left: Value, right: Value) -> Value | None:
     """An operator of two sets, or of two dictionaries; None of anything else."""
     if isinstance(left, Table) and isinstance(right, Table) and left.kind == right.kind == "set":
@@ -601,8 +638,11 @@ def combined(frame: Frame, callee: Any, left: Value, right: Value) -> Value | No
             return same if callee is operator.eq else scalars.negated(frame.ctx, truth(frame, same))
         if callee in _OPERATORS:
             return _OPERATORS[callee](frame, left, right)
+    if _are_counts(left) and _are_counts(right) and callee in _OF_COUNTS:
+        return written(_OF_COUNTS[callee])(frame, [left, right], {})
     if callee is operator.or_ and is_keyed(left) and is_keyed(right):
-        cell = kept(frame, _copy(frame, as_table(left)))
+        own = _copy(frame, as_table(left))
+        cell = kept(frame, dataclasses.replace(own, default=None) if _are_counts(left) else own)
         _update(frame, as_table(seen(frame.env, cell)), right)
         return seen(frame.env, cell)
     return None
@@ -616,7 +656,9 @@ def changed_by(frame: Frame, callee: Any, old: Value, value: Value) -> Value | N
     if table.kind == "deque" and callee is operator.add:
         method(frame, table, "extend", [value], {})
         return now(frame, table)
-    if callee is operator.or_:
+    if table.default == COUNTS and isinstance(value, Record | Table) and is_keyed(value):
+        value = dataclasses.replace(as_table(value), default=COUNTS)
+    elif callee is operator.or_:
         method(frame, old, "update", [value], {})
         return now(frame, old)
     made = combined(frame, callee, table, value)
@@ -726,6 +768,9 @@ _METHODS: dict[str, dict[str, tuple[int, Callable[..., Value]]]] = {
         "clear": (0, _clear),
         "copy": (0, _copy),
         "most_common": (1, _most_common),
+        "subtract": (1, _subtract),
+        "total": (0, _of_counter(algorithms.total_count)),
+        "elements": (0, _of_counter(algorithms.counted_elements)),
     },
     "set": {
         "add": (1, add),
@@ -822,7 +867,10 @@ def _default_dictionary(frame: Frame, args: list[Value], named: dict[str, Value]
 
 
 def _counter(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    return _filled(frame, Table("dict", EMPTY, COUNTS), args, named)
+    made = as_table(_filled(frame, Table("dict", EMPTY, COUNTS), args, {}))
+    for name, value in named.items():
+        _count(frame, _now(frame, made), Record((name,), (materialise(frame.ctx, value),)))
+    return now(frame, made)
 
 
 def _set(frame: Frame, iterable: Value | None) -> Value:

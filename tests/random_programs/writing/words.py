@@ -1009,6 +1009,16 @@ for <i> in range(<n>):
 for <!k> in <!d>:
     <x2> += <!d>[<!k>] * <f>
 
+<!d> = collections.Counter({0: <x1>, 1: <f>})
+for <i> in range(<n>):
+    <!d>.update({<i> % 3: <x2> * 0.1})
+    <!d>.subtract([1])
+<!b> = <!d>[0] * <!d>[2] + <!d>[1]
+
+<!d> = collections.Counter(int(<!e> > 0.1237) for <!e> in <v>)
+<!d> += collections.Counter({1: 2})
+<!b> = <x1> * <!d>[0] + <f> * <!d>.total()
+
 # heaps, sets, queues
 <!h> = []
 for <i> in range(<v>.size):

@@ -10,6 +10,7 @@ The heaps are textbook binary ones, with the choices among equal items that give
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,77 @@ def count_of(items: Any, wanted: Any) -> int:
         if items[k] == wanted:
             count += 1
     return count
+
+
+def total_count(counter: Any) -> Any:
+    """How many a Counter has counted in all."""
+    return sum(counter.values())
+
+
+def counted_elements(counter: Any) -> Any:
+    """What a Counter has counted, each as often as it has."""
+    return [key for key, count in counter.items() for _ in range(count)]
+
+
+def added_counts(left: Any, right: Any) -> Any:
+    """`left + right` of Counters: what is counted at least once."""
+    found = collections.Counter()
+    for key, count in left.items():
+        if count + right[key] > 0:
+            found[key] = count + right[key]
+    for key, count in right.items():
+        if key not in left and count > 0:
+            found[key] = count
+    return found
+
+
+def subtracted_counts(left: Any, right: Any) -> Any:
+    """`left - right` of Counters: what is counted at least once."""
+    found = collections.Counter()
+    for key, count in left.items():
+        if count - right[key] > 0:
+            found[key] = count - right[key]
+    for key, count in right.items():
+        if key not in left and count < 0:
+            found[key] = 0 - count
+    return found
+
+
+def greater_counts(left: Any, right: Any) -> Any:
+    """`left | right` of Counters: the greater counts."""
+    found = collections.Counter()
+    for key, count in left.items():
+        if max(count, right[key]) > 0:
+            found[key] = max(count, right[key])
+    for key, count in right.items():
+        if key not in left and count > 0:
+            found[key] = count
+    return found
+
+
+def lesser_counts(left: Any, right: Any) -> Any:
+    """`left & right` of Counters: the lesser counts."""
+    found = collections.Counter()
+    for key, count in left.items():
+        if min(count, right[key]) > 0:
+            found[key] = min(count, right[key])
+    return found
+
+
+def are_same_counts(left: Any, right: Any) -> bool:
+    """Whether two Counters have counted the same; what is missing is counted no times."""
+    for key, count in left.items():
+        if count != right[key]:
+            return False
+    for key, count in right.items():
+        if count != left[key]:
+            return False
+    return True
+
+
+def are_other_counts(left: Any, right: Any) -> bool:
+    """Whether they have not."""
+    return not are_same_counts(left, right)
 
 
 def moved_up(items: Any) -> None:
