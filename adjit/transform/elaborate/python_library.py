@@ -191,7 +191,7 @@ def _named_tuple(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
     what = "collections.namedtuple"
     given, options = [_object(frame, a, what) for a in args], {n: _object(frame, v, what) for n, v in named.items()}
     try:
-        return Static(collections.namedtuple(*given, **options))  # noqa: PYI024
+        return Static(collections.namedtuple(*given, **options))
     except (TypeError, ValueError) as error:
         raise frame.ctx.mismatch(f"{what}: {error}", "See Python's collections.") from None
 

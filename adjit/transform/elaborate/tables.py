@@ -641,7 +641,7 @@ def combined(frame: Frame, callee: Any, left: Value, right: Value) -> Value | No
     if _are_counts(left) and _are_counts(right) and callee in _OF_COUNTS:
         return written(_OF_COUNTS[callee])(frame, [left, right], {})
     if callee is operator.or_ and is_keyed(left) and is_keyed(right):
-        own = _copy(frame, as_table(left))
+        own = as_table(_copy(frame, as_table(left)))
         cell = kept(frame, dataclasses.replace(own, default=None) if _are_counts(left) else own)
         _update(frame, as_table(seen(frame.env, cell)), right)
         return seen(frame.env, cell)

@@ -50,7 +50,7 @@ def counted_elements(counter: Any) -> Any:
 
 def added_counts(left: Any, right: Any) -> Any:
     """`left + right` of Counters: what is counted at least once."""
-    found = collections.Counter()
+    found: collections.Counter[Any] = collections.Counter()
     for key, count in left.items():
         if count + right[key] > 0:
             found[key] = count + right[key]
@@ -62,7 +62,7 @@ def added_counts(left: Any, right: Any) -> Any:
 
 def subtracted_counts(left: Any, right: Any) -> Any:
     """`left - right` of Counters: what is counted at least once."""
-    found = collections.Counter()
+    found: collections.Counter[Any] = collections.Counter()
     for key, count in left.items():
         if count - right[key] > 0:
             found[key] = count - right[key]
@@ -74,7 +74,7 @@ def subtracted_counts(left: Any, right: Any) -> Any:
 
 def greater_counts(left: Any, right: Any) -> Any:
     """`left | right` of Counters: the greater counts."""
-    found = collections.Counter()
+    found: collections.Counter[Any] = collections.Counter()
     for key, count in left.items():
         if max(count, right[key]) > 0:
             found[key] = max(count, right[key])
@@ -86,7 +86,7 @@ def greater_counts(left: Any, right: Any) -> Any:
 
 def lesser_counts(left: Any, right: Any) -> Any:
     """`left & right` of Counters: the lesser counts."""
-    found = collections.Counter()
+    found: collections.Counter[Any] = collections.Counter()
     for key, count in left.items():
         if min(count, right[key]) > 0:
             found[key] = min(count, right[key])
@@ -95,13 +95,9 @@ def lesser_counts(left: Any, right: Any) -> Any:
 
 def are_same_counts(left: Any, right: Any) -> bool:
     """Whether two Counters have counted the same; what is missing is counted no times."""
-    for key, count in left.items():
-        if count != right[key]:
-            return False
-    for key, count in right.items():
-        if count != left[key]:
-            return False
-    return True
+    return all(count == right[key] for key, count in left.items()) and all(
+        count == left[key] for key, count in right.items()
+    )
 
 
 def are_other_counts(left: Any, right: Any) -> bool:
