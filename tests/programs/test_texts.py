@@ -1,6 +1,7 @@
 """Texts that are known as the program runs only: letters at an index, keys that are chosen."""
 
 import linecache
+import re
 from typing import Any
 
 import numpy as np
@@ -109,3 +110,39 @@ def counted(p: Any) -> Any:
 
 def test_keys_that_are_chosen_at_run_time() -> None:
     check(counted, lambda: (0.7,), (0,))
+
+
+PAIR = re.compile(r"(?P<name>[A-Z]+)=(?P<value>[\d.]+)")
+
+
+def by_patterns(x):
+    total = 0.0
+    for found in PAIR.finditer("A=1.5 B=2.5"):
+        total += x * float(found["value"])
+    name, value = PAIR.match("K=2.5").groups()
+    between = re.search(r"(\d+)-(\d+)", "p 12-30")
+    if re.fullmatch(r"\d+", "12a") is None:
+        total *= x
+    words = [word.strip() for word in re.split(r"[;,]", "a; b,c")] + re.findall(r"[a-z]+", "one two 3")
+    return (
+        total + float(value) * x**2 + (int(between[2]) - int(between.group(1))) * len(re.sub(r"\s", "", "".join(words)))
+    )
+
+
+def by_methods_without_an_owner(x):
+    return x * sum(map(len, map(str.split, ("a b", "c")))) + x * x * float(str.strip(" 2.5 "))
+
+
+@pytest.mark.parametrize("function", [by_patterns, by_methods_without_an_owner])
+def test_patterns(function: Any) -> None:
+    check(function, lambda: (0.7,), (0,), second=False)
+
+
+def test_what_a_dictionary_has_is_told_in_short() -> None:
+    table = {f"key{k}": float(k) for k in range(50)}
+
+    def lacking(x):
+        return x * table["none"]
+
+    with pytest.raises(adjit.WrongCall, match=r"It has 'key0', .*'key7', 42 more\."):
+        adjit.grad(lacking)(0.3)

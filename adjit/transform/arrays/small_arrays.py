@@ -39,6 +39,11 @@ def dissolve(function: ir.Function) -> ir.Function:
     for operand in (*function.body.args, *function.body.yields):
         if ir.is_reference(operand):
             shapes.pop(aliases.find(operand), None)
+    for op in ir.walk(function.body):
+        if not isinstance(op, _TAKEN):
+            for operand in (*op.operands, *op.results):
+                if ir.is_reference(operand):
+                    shapes.pop(aliases.find(operand), None)
     while shapes:
         walk = _Dissolving(aliases, shapes)
         try:
@@ -47,6 +52,10 @@ def dissolve(function: ir.Function) -> ir.Function:
         except _Refused as fault:
             del shapes[walk.find(fault.array)]
     return function
+
+
+# what may be done with small arrays
+_TAKEN = (ir.Load, ir.Store, ir.Extent, ir.Alloc, ir.Copy, ir.If, ir.For, ir.While)
 
 
 class _Refused(Exception):

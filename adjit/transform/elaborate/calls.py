@@ -17,6 +17,7 @@ import inspect
 import itertools
 import operator
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MethodType
 from typing import Any
@@ -362,7 +363,8 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
     outer = getattr(callee, "__self__", None)
     if isinstance(outer, list | dict) and callee.__name__ in _READING:
         return _method(frame, Method(opened(ctx, Static(outer)), callee.__name__), args, named)
-    if isinstance(outer, str):
+    # bound, or as `str.upper`
+    if isinstance(outer, str | re.Pattern | re.Match) or getattr(callee, "__objclass__", None) is str:
         return of_text(frame, callee, args, named)
     if isinstance(outer, list | dict | set):
         raise ctx.unsupported(

@@ -12,6 +12,7 @@ import contextlib
 import functools
 import inspect
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType
@@ -30,6 +31,7 @@ from adjit.transform.elaborate.control import either_value, of_option, unless_ch
 from adjit.transform.elaborate.kernels import is_kernel
 from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.python_builtins import part_of_range, so_many
+from adjit.transform.elaborate.python_library import of_text
 from adjit.transform.elaborate.records import call_method, is_instance, keys, opened
 from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.values import complexes, scalars
@@ -579,6 +581,8 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
         known = [part.value for part in letters.items if isinstance(part, Static)]
         assert len(known) == len(letters.items)
         return Static("".join(known))
+    if isinstance(base, Static) and isinstance(base.value, re.Match):
+        return of_text(frame, base.value.group, entries, {})
     if is_scalar(base) and all(e in (TupleValue(()), Static(Ellipsis)) for e in entries):
         # of NumPy's numbers, and of the elements that np.nditer gives
         return base

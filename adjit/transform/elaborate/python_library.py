@@ -16,8 +16,9 @@ import functools
 import itertools
 import math
 import operator
+import re
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adjit.transform import ir
@@ -172,13 +173,19 @@ def _object(frame: Frame, value: Value, what: str) -> Any:
 
 
 def of_text(frame: Frame, method: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    """A method of a text, of what is known while compiling."""
+    """A method of a text, a pattern or a match, of what is known while compiling."""
     what = f"the method `{method.__name__}` of a text"
     given = [_object(frame, a, what) for a in args]
     try:
-        return wrap(frame.ctx, method(*given, **{name: _object(frame, v, what) for name, v in named.items()}))
-    except (TypeError, ValueError, LookupError) as error:
-        raise frame.ctx.mismatch(f"{what}: {error}", "See Python's str.") from None
+        found = method(*given, **{name: _object(frame, v, what) for name, v in named.items()})
+    except (TypeError, ValueError, LookupError, re.error) as error:
+        raise frame.ctx.mismatch(f"{what}: {error}", "See Python's str and re.") from None
+    return wrap(frame.ctx, tuple(found) if isinstance(found, Iterator) else found)
+
+
+def _by_pattern(function: Any) -> Handler:
+    """A function of `re`, of what is known while compiling."""
+    return lambda frame, args, named: of_text(frame, function, args, named)
 
 
 def _translation(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -257,6 +264,20 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     ord: takes("ord", "c", _letter),
     pow: takes("pow", "base exp mod?", _power),
     str.maketrans: _translation,
+    **{
+        function: _by_pattern(function)
+        for function in (
+            re.compile,
+            re.escape,
+            re.findall,
+            re.finditer,
+            re.fullmatch,
+            re.match,
+            re.search,
+            re.split,
+            re.sub,
+        )
+    },
     str: takes("str", "object?", _text),
     **{getattr(statistics, of.__name__): written(of) for of in samples.OF_STATISTICS},
 }

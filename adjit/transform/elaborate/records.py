@@ -107,8 +107,13 @@ def _one(entries: Sequence[Value]) -> Value:
     return entries[0] if len(entries) == 1 else TupleValue(tuple(entries))
 
 
+MOST_KEYS, MOST_LETTERS = 8, 40  # that a message shows
+
+
 def _keys(owner: Record) -> str:
-    return f"It has {', '.join(map(repr, owner.keys)) or 'none'}."
+    shown = [repr(key)[:MOST_LETTERS] for key in owner.keys[:MOST_KEYS]]
+    more = [f"{len(owner.keys) - MOST_KEYS} more"] if len(owner.keys) > MOST_KEYS else []
+    return f"It has {', '.join([*shown, *more]) or 'none'}."
 
 
 def store_in_record(frame: Frame, owner: Record, entries: Sequence[Value], value: Value) -> None:

@@ -120,8 +120,8 @@ class _Fusion:
         while b < len(ops):
             before = range(b) if isinstance(ops[b], ir.For) and ops[b] not in fused else ()
             for a in before[:: -1 if self.nearest_first else 1]:
-                if not fused.isdisjoint(ops[a:b]):
-                    # what it is made of is known of the function that comes of this one
+                # what those that are fused are made of is known of the function that comes of this one
+                if ops[a] in fused or (fused and not self.nearest_first):
                     break
                 made = self.pair(ops, a, b) if isinstance(ops[a], ir.For) else None
                 if made is not None:

@@ -15,6 +15,7 @@ What one trip tapes for itself loses the axis of the loop, or is no tape at all.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 
 from numba import types
@@ -54,7 +55,7 @@ class _Fusion:
         self.primal = joint.primal
         self.ops = list(function.body.ops)
         self.aliases = function.analysis(Aliases)
-        self.effects = [Effects(op, self.aliases) for op in self.ops]
+        self.effects = functools.cache(lambda k: Effects(self.ops[k], self.aliases))
         self.primal_of = {self.aliases.find(s): self.aliases.find(p) for p, s in joint.shadows.items()}
         self.parts = {self.aliases.find(array): loops for array, loops in joint.scratch.items()}
         # arrays that are no part of another one
@@ -101,13 +102,13 @@ class _Fusion:
 
     def conflict(self, one: int, other: int) -> bool:
         """Whether the operations at two places may not change them. Additions to the same memory may."""
-        mine, theirs = self.effects[one], self.effects[other]
+        mine, theirs = self.effects(one), self.effects(other)
         return mine.is_tied_to(theirs) or mine.may_clash(theirs, in_any_order=True)
 
     def movable(self, a: int, b: int) -> set[int] | str:
         """The operations in between that have to run before the fused loop, or why one of them cannot."""
-        wanted = set(needed_before(a, b, self.effects.__getitem__, in_any_order=True))
-        needed = self.effects[b].uses & self.effects[a].makes
+        wanted = set(needed_before(a, b, self.effects, in_any_order=True))
+        needed = self.effects(b).uses & self.effects(a).makes
         late = sorted(needed, key=lambda v: (isinstance(v.type, types.Integer), v.name))
         if late:
             what = "how much it saved" if isinstance(late[0].type, types.Integer) else f"`{late[0].name}`"
@@ -124,12 +125,12 @@ class _Fusion:
         loop, mirror = self.loop(a), self.loop(b)
         if loop.stops or mirror.stops:
             return "it is left early"
-        if self.effects[b].is_ordered:
+        if self.effects(b).is_ordered:
             return "its reverse may raise an exception, or draws random numbers"
         for _, arg, yielded, _ in mirror.slots:
             if not is_sum(arg, yielded, mirror.body):
                 return f"a trip's `{arg.name}` comes from the trip after it, and is not only added to"
-        reverse = self.effects[b]
+        reverse = self.effects(b)
         if loop.level == "threads":
             # between two barriers no thread touches what another one stores to
             return ""
