@@ -293,7 +293,8 @@ def test_what_has_no_digest_has_no_key():
     named = Named()
     unknown, large, objects = Unknown(), np.zeros(200_000), np.array([Unknown()])
     scope = {}
-    exec("def written_nowhere(x):\n    return x", scope)
+    # not of "<string>", of which Python 3.13 keeps the text that its option -c was given
+    exec(compile("def written_nowhere(x):\n    return x", "<nowhere>", "exec"), scope)
     for function, reason in (
         (lambda x: unknown.step * x, "Unknown"),
         (lambda x: large[0] * x, "1,600,000 bytes"),
