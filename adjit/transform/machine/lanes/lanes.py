@@ -106,7 +106,10 @@ class _Laying:
         is_fit = self.is_fit(uniformity, axes)
         arrays = self.private_arrays(uniformity) if is_fit or self.may_have_products(loop) else None
         made = None if arrays is None else self.in_lanes(uniformity, arrays, axes)
-        return made if made is not None and (is_fit or _has_products(made)) else None
+        if arrays is None or made is None or not (is_fit or _has_products(made)):
+            return None
+        self.laned.update(op.out for op in arrays)
+        return made
 
     def is_fit(self, uniformity: Uniformity, axes: Mapping[ir.Var, tuple[int, TurnedKind]]) -> bool:
         """Whether lanes gain something by themselves, and no more where an inner loop has them."""
@@ -190,7 +193,6 @@ class _Laying:
         self.width(builder, loop, width, [alloc.shape[:-1] for alloc in allocs])
         for alloc in allocs:
             builder.emit(alloc)
-        self.laned |= laned.keys()
         comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
         return [comment, *builder.ops, *written.ops]
 

@@ -586,6 +586,40 @@ def test_lanes_only_where_that_is_faster():
     assert "in range(lanes)" in found
 
 
+def two_nests(L, x):
+    """The first one would only be in lanes for a product, which it turns out not to have."""
+    d = L.shape[0]
+    w = np.empty(d)
+    total = 0.0
+    for n in range(x.shape[0]):
+        for i in range(d):
+            w[i] = math.sin(x[n, i])
+        for i in range(d):
+            s = 0.5
+            for j in range(d):
+                s += L[i, j] * x[n, j] * w[j]
+            total += s * w[i]
+    for m in range(x.shape[0]):
+        for i in range(d):
+            s = 0.0
+            for j in range(d):
+                s += L[j, i] * s + x[m, j]
+            total += s * s
+    return total
+
+
+def test_a_loop_that_is_not_laid_after_all_keeps_its_arrays(monkeypatch):
+    monkeypatch.setattr(lanes, "is_faster_in_lanes", lambda found, *_: found.loop.body.args[0].name == "m")
+    L, x = random(4, 4), random(30, 4)
+    gradient = adjit.grad(two_nests, wrt=(0, 1), cache=False)
+    wanted = adjit.grad(two_nests, wrt=(0, 1), target="python", strategy=Strategy(without=frozenset({"lanes"})))(L, x)
+    for found, bar in zip(gradient(L, x), wanted, strict=True):
+        np.testing.assert_allclose(found, bar, rtol=1e-11)
+    source = gradient.source(L, x, tuned=True)
+    assert "for m0 in range(" in source
+    assert "for n0 in range(" not in source
+
+
 def largest_of_blocks(x, w):
     n, h, v = x.shape
     return np.sum(w * np.max(x.reshape(n, h // 2, 2, v // 2, 2), axis=(2, 4)))
