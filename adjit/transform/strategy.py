@@ -18,8 +18,8 @@ MECHANISMS = frozenset(
     {
         "carry", "clears", "costly", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills", "fuse",
         "gather", "hoist", "interchange", "jam", "lanes", "late", "maps", "merge", "multiples", "origins", "outer",
-        "passes", "places", "products", "promote", "reassociate", "rows", "substitute", "sums", "terms", "tiles",
-        "triangles", "upwards", "weigh", "workspace",
+        "passes", "places", "products", "promote", "reassociate", "rows", "search", "substitute", "sums", "terms",
+        "tiles", "triangles", "upwards", "weigh", "workspace",
     }
 )  # fmt: skip
 

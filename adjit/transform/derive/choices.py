@@ -17,32 +17,13 @@ waits for another. Ties are decided by the comparison itself.
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from numba import types
 
 from adjit.transform import ir
-
-_COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
-_BETTER = {max: operator.gt, min: operator.lt}
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The slot of a loop that an operation hands on or replaces by `value`, which is there before the operation.
-
-    It replaces it where `test` of these operands holds or, if `is_negated`, does not; where `test` is None, the operand
-    itself says so.
-    """
-
-    slot: ir.Slot
-    op: ir.Op
-    value: ir.Var
-    test: object
-    operands: tuple[ir.Operand, ...]
-    is_negated: bool = False
+from adjit.transform.analysis.choices import COMPARISONS, Choice, choice_of
 
 
 @dataclass(frozen=True)
@@ -115,39 +96,10 @@ def _choices(loop: ir.For) -> Iterator[Choice]:
     for slot in loop.slots:
         if not isinstance(slot.arg.type, types.Float) or not isinstance(slot.yielded, ir.Var):
             continue
-        op = loop.body.made.get(slot.yielded)
-        choice = None if op is None else _choice(loop, slot, op)
+        choice = choice_of(loop, slot)
         # nobody else reads it, but to compare it
-        if choice is not None and _is_only_handed_on(loop, slot, choice):
+        if choice is not None and isinstance(choice.value, ir.Var) and _is_only_handed_on(loop, slot, choice):
             yield choice
-
-
-def _choice(loop: ir.For, slot: ir.Slot, op: ir.Op) -> Choice | None:
-    """What an operation that yields a slot chooses from."""
-    if isinstance(op, ir.Call) and op.callee in _BETTER and len(op.args) == 2 and slot.arg in op.args:
-        (value,) = [a for a in op.args if a is not slot.arg] or (None,)
-        # of two that are equal the first one is what Python returns
-        better, operands = _BETTER[op.callee], (op.args[1], op.args[0])
-        return _of(slot, op, value, better, operands, is_negated=op.args[0] is not slot.arg)
-    if isinstance(op, ir.Call) and op.callee is ir.select:
-        condition, *sides = op.args
-    elif isinstance(op, ir.If):
-        k = op.outs.index(slot.yielded)
-        condition, *sides = op.condition, op.then.yields[k], op.orelse.yields[k]
-    else:
-        return None
-    others = [side for side in sides if side is not slot.arg]
-    if len(others) != 1 or (isinstance(op, ir.If) and others[0] in {**op.then.made, **op.orelse.made}):
-        return None
-    return _of(slot, op, others[0], None, (condition,), is_negated=sides[0] is slot.arg)
-
-
-def _of(
-    slot: ir.Slot, op: ir.Op, value: ir.Operand | None, test: object, operands: tuple[ir.Operand, ...], is_negated: bool
-) -> Choice | None:
-    if not isinstance(value, ir.Var) or value.type != slot.arg.type:
-        return None
-    return Choice(slot, op, value, test, operands, is_negated)
 
 
 def _is_only_handed_on(loop: ir.For, slot: ir.Slot, choice: Choice) -> bool:
@@ -164,7 +116,7 @@ def _is_only_handed_on(loop: ir.For, slot: ir.Slot, choice: Choice) -> bool:
 
 
 def _compares(op: ir.Op) -> bool:
-    return isinstance(op, ir.Call) and op.callee in _COMPARISONS
+    return isinstance(op, ir.Call) and op.callee in COMPARISONS
 
 
 def _tells(loop: ir.For, slot: ir.Slot, choice: Choice) -> bool:

@@ -16,7 +16,7 @@ from adjit.transform.machine.lanes import lay_lanes, write_extrema
 from adjit.transform.machine.row_products import write_row_products
 from adjit.transform.machine.rows_at_once import take_rows
 from adjit.transform.machine.threads import threaded
-from adjit.transform.machine.vectors import go_through_once, in_program_order, reassociate, vectorise
+from adjit.transform.machine.vectors import go_through_once, in_program_order, reassociate, search_extrema, vectorise
 from adjit.transform.machine.written_out import write_out
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
@@ -69,6 +69,9 @@ def tune(
         made = made if fewer is made else checked(simplify(fewer), "in one pass")
     if vectormath:
         made = checked(vectorise(made), "vectorised")
+    if strategy.uses("search"):
+        searched = search_extrema(made)
+        made = made if searched is made else checked(simplify(searched), "searched")
     if strategy.uses("hoist"):
         made = checked(hoist_scratch(made), "hoisted")
     return made

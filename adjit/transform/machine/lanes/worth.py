@@ -15,6 +15,7 @@ import operator
 from collections.abc import Iterator, Mapping
 
 from adjit.transform import ir
+from adjit.transform.analysis.choices import extrema_of
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.exact import Reach
 from adjit.transform.analysis.sums import is_unordered, partial_sums
@@ -67,7 +68,10 @@ def _waited(loop: ir.For, reach: Reach) -> int:
     """What a trip of an innermost loop takes, as it is, over what it takes in vectors."""
     if not _makes_vectors(loop):
         return WAITED // 4 * sum(cost(op) or 1 for op in loop.body.inside)
-    return max((_latency(loop, slot) for slot in loop.slots if not _is_free(loop, slot, reach)), default=0)
+    # a search for an extremum takes no less time in so few trips, but one for all that it finds
+    searched = {slot for extremum in extrema_of(loop) for slot in extremum.slots}
+    waiting = (slot for slot in loop.slots if not _is_free(loop, slot, reach))
+    return max((WAITED if slot in searched else _latency(loop, slot) for slot in waiting), default=0)
 
 
 def _makes_vectors(loop: ir.For) -> bool:

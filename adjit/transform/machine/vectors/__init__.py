@@ -8,6 +8,7 @@ In: a function, as it will be emitted. Out: the same with strips.
 from adjit.transform.machine.vectors.elementary import vectorise
 from adjit.transform.machine.vectors.free_sums import in_program_order, reassociate
 from adjit.transform.machine.vectors.one_pass import go_through_once
+from adjit.transform.machine.vectors.running_extrema import search_extrema
 from adjit.transform.machine.vectors.windows import LEAST_TRIPS, suits_windows, write_windows
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "go_through_once",
     "in_program_order",
     "reassociate",
+    "search_extrema",
     "suits_windows",
     "vectorise",
     "write_windows",

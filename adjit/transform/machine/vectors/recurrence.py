@@ -57,7 +57,7 @@ class Recurrence:
         yields = (loop.slots[k].yielded for k in self.bound)
         for var in dict.fromkeys((*(o for op in self.ops for o in ir.reads(op)), *yields)):
             if isinstance(var, ir.Var) and var in self._made and self._made[var] not in self._chosen:
-                same = self._cheaply(var)
+                same = self.cheaply(var, _MOST_AGAIN)
                 if same is None:
                     self.taken.append(var)
                 else:
@@ -101,8 +101,8 @@ class Recurrence:
         writes = {self._memory_of(target) for inner in inside if (target := inner.memory_written) is not None}
         return reads & self._written, writes
 
-    def _cheaply(self, var: ir.Var) -> list[ir.Op] | None:
-        """The few operations that compute a value from what is there in any trip; None if they are not few or cheap."""
+    def cheaply(self, var: ir.Operand, most: int) -> list[ir.Op] | None:
+        """The operations that compute a value from what is there in any trip; None if they are more, or not cheap."""
         ops: dict[ir.Op, None] = {}
         pending: list[ir.Operand] = [var]
         while pending:
@@ -113,7 +113,7 @@ class Recurrence:
             if not is_load and not (isinstance(definition, ir.Call) and is_cheap(definition)):
                 return None
             ops[definition] = None
-            if len(ops) > _MOST_AGAIN:
+            if len(ops) > most:
                 return None
             pending += definition.operands
         return list(ops)
