@@ -18,8 +18,8 @@ MECHANISMS = frozenset(
     {
         "carry", "clears", "costly", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills", "fuse",
         "gather", "hoist", "interchange", "jam", "lanes", "late", "maps", "merge", "multiples", "origins", "outer",
-        "passes", "places", "products", "promote", "reassociate", "rows", "search", "substitute", "sums", "terms",
-        "tiles", "triangles", "upwards", "weigh", "workspace",
+        "passes", "places", "products", "promote", "reassociate", "rows", "search", "single", "substitute", "sums",
+        "terms", "tiles", "triangles", "upwards", "weigh", "workspace",
     }
 )  # fmt: skip
 
@@ -60,8 +60,8 @@ READABLE = Strategy(tuned=False)
 # as close to the user's statements as can be: what is touched and made there is touched and made
 GUARDED = Strategy(without=MECHANISMS, tuned=False)
 # gathers of contributions that are kept have one nest, which is one launch, and no pieces around it; threads of a
-# launch that each take a row would all add to one vector
-ON_GPU = Strategy(machine="cuda", versions=True, without=frozenset({"multiples", "late", "passes", "delay"}))
+# launch that each take a row would all add to one vector; which trip it is need not be asked by the host
+ON_GPU = Strategy(machine="cuda", versions=True, without=frozenset({"multiples", "late", "passes", "delay", "single"}))
 # what one thread keeps is in its registers and its local memory
 IN_THREAD = Strategy(machine="thread", tuned=False)
 

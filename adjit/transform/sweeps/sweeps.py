@@ -1,7 +1,7 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
-    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► carried clears ──► gather
-           ──► ascending ──► carried clears ──► late stores ──► fills ──► common factors ──► outer products
+    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► single trips ──► clears ──► carried clears
+           ──► gather ──► ascending ──► carried clears ──► late stores ──► fills ──► common factors ──► outer products
            ──► substitution ──► rows ──► delayed updates
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
@@ -36,6 +36,7 @@ from adjit.transform.sweeps.delayed_updates import delay_updates
 from adjit.transform.sweeps.gather import gather, move_stores
 from adjit.transform.sweeps.outer_products import through_vectors
 from adjit.transform.sweeps.row_passes import pass_once
+from adjit.transform.sweeps.single_trips import take_single_trips
 
 
 def both_sweeps(
@@ -107,6 +108,9 @@ def _finished(function: ir.Function, limit: int | None, strategy: Strategy, is_j
 
     `is_joint`: the two sweeps stay together.
     """
+    if strategy.uses("single"):
+        fewer = take_single_trips(function)
+        function = function if fewer is function else checked(simplify(fewer), "single trips")
     if strategy.uses("clears"):
         function = checked(leave_out_clears(merge_clears(function)), "merged")
     function = _gathered(function, strategy, is_joint) if strategy.tuned else checked(simplify(function), "simplified")

@@ -12,11 +12,11 @@ come one by one; the loop itself takes them as vectors, if all it hands on are s
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.choices import extrema_of
-from adjit.transform.analysis.cost import cost
+from adjit.transform.analysis.cost import cost, is_cheap
 from adjit.transform.analysis.exact import Reach
 from adjit.transform.analysis.sums import is_unordered, partial_sums
 from adjit.transform.analysis.trip_counts import literal_trips
@@ -25,8 +25,9 @@ from adjit.transform.machine.lanes.uniformity import Uniformity
 
 # Half cycles of a common processor: an element that lanes do not have side by side, and one to store, of which the line
 # is fetched, too; one of an array with an axis for the lanes, which is in a further cache; arithmetic on floats that
-# waits for what was before; an innermost loop's start
-FETCHED, STORED, TURNED, WAITED, STARTED = 4, 6, 1, 8, 6
+# waits for what was before; a running extremum, which is searched afterwards; an innermost loop's start, and of one in
+# strips, as functions are apart from what waits
+FETCHED, STORED, TURNED, WAITED, SEARCHED, STARTED, STRIPS = 4, 6, 1, 8, 3, 6, 30
 TRIPS, SHORT = 8, 16  # what is taken for the trips of a loop; fewer make no vectors
 _QUICK: set[object] = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
 _QUICK |= {operator.and_, operator.or_, operator.not_, ir.select}
@@ -40,7 +41,10 @@ def is_faster_in_lanes(uniformity: Uniformity, copied: Mapping[ir.Var, int], rea
     waited = fetched = 0
     for loops in _innermost((), uniformity.loop.body, uniformity):
         weight = TRIPS ** len(loops)
-        waited += weight * _waited(loops[-1], reach) + weight // TRIPS * STARTED
+        waiting = [slot for slot in loops[-1].slots if not _is_free(loops[-1], slot, reach)]
+        has_functions = any(isinstance(op, ir.Call) and not is_cheap(op) for op in loops[-1].body.inside)
+        started = STRIPS if waiting and has_functions else STARTED
+        waited += weight * _waited(loops[-1], waiting) + weight // TRIPS * started
         touched = [op for op in loops[-1].body.inside if isinstance(op, ir.Load | ir.Store)]
         beside = [op for op in touched if op.array in copied or uniformity.is_laned(op.array)]
         apart = [op for op in touched if op not in beside and counter in op.index[:-1]]
@@ -64,14 +68,12 @@ def _innermost(around: Loops, region: ir.Region, uniformity: Uniformity) -> Iter
             yield from _innermost(loops, inner, uniformity)
 
 
-def _waited(loop: ir.For, reach: Reach) -> int:
+def _waited(loop: ir.For, waiting: Sequence[ir.Slot]) -> int:
     """What a trip of an innermost loop takes, as it is, over what it takes in vectors."""
     if not _makes_vectors(loop):
         return WAITED // 4 * sum(cost(op) or 1 for op in loop.body.inside)
-    # a search for an extremum takes no less time in so few trips, but one for all that it finds
     searched = {slot for extremum in extrema_of(loop) for slot in extremum.slots}
-    waiting = (slot for slot in loop.slots if not _is_free(loop, slot, reach))
-    return max((WAITED if slot in searched else _latency(loop, slot) for slot in waiting), default=0)
+    return max((SEARCHED if slot in searched else _latency(loop, slot) for slot in waiting), default=0)
 
 
 def _makes_vectors(loop: ir.For) -> bool:

@@ -139,7 +139,7 @@ def rows(A):
     for i in range(A.shape[0]):
         most = -1.0
         for j in range(A.shape[1]):
-            most = max(most, A[i, j])
+            most = max(most, abs(A[i, j] - A[0, j]))
         total += math.sin(most)
     return total
 
