@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.choices import COMPARISONS, Choice, choice_of
 
 
@@ -38,18 +39,23 @@ class Placed:
 def with_places(function: ir.Function) -> ir.Function:
     """The function with the place of each choice among what its loop carries."""
 
+    aliases = function.analysis(Aliases)
+
     def made(op: ir.Op) -> ir.Op:
-        return _with_places(op) if isinstance(op, ir.For) else op
+        return _with_places(op, aliases) if isinstance(op, ir.For) else op
 
     body = ir.rewritten(function.body, made)
     return function if body is function.body else dataclasses.replace(function, body=body)
 
 
-def _with_places(loop: ir.For) -> ir.For:
-    nowhere = _nowhere(loop)
-    choices = list(_choices(loop)) if nowhere is not None else []
-    if nowhere is None or not choices:
-        return loop
+def _with_places(given: ir.For, aliases: Aliases) -> ir.For:
+    nowhere = _nowhere(given)
+    if nowhere is None or not any(isinstance(arg.type, types.Float) for arg in given.body.args):
+        return given
+    loop = _with_elements_before(given, aliases)
+    choices = list(_choices(loop))
+    if not choices:
+        return given
     slots: list[ir.Slot] = []
     before: dict[ir.Op, list[ir.Op]] = {}
     for choice in choices:
@@ -65,6 +71,29 @@ def _with_places(loop: ir.For) -> ir.For:
         slots.append(ir.Slot(nowhere, arg, place, out))
     ops = [inner for op in loop.body.ops for inner in (*before.get(op, ()), op)]
     return ir.with_slots(loop, slots, ops)
+
+
+def _with_elements_before(loop: ir.For, aliases: Aliases) -> ir.For:
+    """The loop whose branches read what the trip loaded before them, in the place of loading it once more.
+
+    if x[j] > largest: largest = x[j]           the value is there before the branch, as what is compared
+    """
+    stored = set(map(aliases.find, loop.body.memory_written))
+    known: dict[tuple[ir.Operand, tuple[ir.Operand, ...]], ir.Var] = {}
+    ops: list[ir.Op] = []
+    for op in loop.body.ops:
+        if isinstance(op, ir.Load) and aliases.find(op.array) not in stored:
+            known.setdefault((op.array, op.index), op.out)
+        elif isinstance(op, ir.If) and known:
+            regions = []
+            for region in op.regions:
+                loads = [inner for inner in region.ops if isinstance(inner, ir.Load)]
+                again = {load.out: known[load.array, load.index] for load in loads if (load.array, load.index) in known}
+                left = [inner for inner in region.ops if not (isinstance(inner, ir.Load) and inner.out in again)]
+                regions.append(ir.substituted_region(ir.with_ops(region, left), again) if again else region)
+            op = ir.with_regions(op, regions)
+        ops.append(op)
+    return ir.with_regions(loop, [ir.with_ops(loop.body, ops)])
 
 
 def places_in(loop: ir.For | ir.While) -> list[Placed]:

@@ -52,6 +52,22 @@ def both_ways(x):
     return total
 
 
+def loaded_again(x):
+    """As people write it, with the element twice; the second loop changes elements in between."""
+    y = x * x
+    best, place, least = x[0], 0, y[0]
+    for i in range(1, x.size):
+        if x[i] > best:
+            best = x[i]
+            place = i
+    for i in range(1, x.size):
+        before = y[i] < least
+        y[i] *= 0.5
+        if before:
+            least = y[i]
+    return best * best * (place + 1) + least * x[-1]
+
+
 def rescaled(x):
     """The maximum is read before it is replaced: nothing is to be done with its place alone."""
     largest, total = x[0], 0.0
@@ -77,6 +93,8 @@ PROGRAMS = {
     "nothing replaces": (smallest_of_values, vector(4.0, 4.0)),
     "rows": (best_of_rows, np.cos(np.arange(20.0)).reshape(4, 5)),
     "both ways": (both_ways, np.sin(3.0 * np.arange(8.0))),
+    "loaded again": (loaded_again, np.sin(5.0 * np.arange(6.0))),
+    "loaded again, ties": (loaded_again, vector(1.0, 2.0, 2.0, 0.5, 2.0)),
     "rescaled": (rescaled, np.sin(5.0 * np.arange(6.0))),
 }
 
@@ -107,6 +125,12 @@ def test_nothing_is_kept_but_places(function):
     tapes = {word for word in source.replace("[", " ").split() if word.endswith("_tape")}
     assert "_place" in source
     assert all("_place" in tape for tape in tapes)
+
+
+def test_an_element_that_a_branch_loads_again_is_that_before_it():
+    source = adjit.grad(loaded_again).source("float64[:]")
+    assert "best_place" in source
+    assert "least_place" not in source
 
 
 def test_what_reads_it_in_between_keeps_it():
