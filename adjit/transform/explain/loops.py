@@ -102,6 +102,8 @@ class _Table:
             count = self.sizes.of(self.snapshots[op])
             number = "" if count.value is None or str(count.value) == str(count) else f" = {count.value}"
             return f"trips run again, from snapshots: {count}{number}", found.why
+        if found is not None and found.way == "one trip":
+            return "forward, then one trip backwards", "no other adds to an adjoint"
         is_forward = op in self.forward or (isinstance(op, ir.While) and op.origin in self.whiles)
         if op in self.mirrored:
             if not is_forward:

@@ -21,6 +21,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.choices import choice_of
 from adjit.transform.analysis.integers import emit_integer, parted
 from adjit.transform.ir.types import typed_const
+from adjit.transform.rewrite.notes import Scheduled, note
 
 _SUMS = (operator.add, operator.sub)
 _OF_FIRST = (operator.neg, operator.pos, operator.truediv, ir.cast)
@@ -37,6 +38,8 @@ def take_single_trips(function: ir.Function) -> ir.Function:
         chosen = _chosen(loop)
         if chosen and _is_single(loop, chosen, aliases):
             made[loop] = _Trips(loop, chosen, ranges).made()
+            if loop.pair is not None:
+                note(Scheduled(loop.pair, "one trip"))
     return ir.with_body(function, ir.replaced(function.body, made)) if made else function
 
 

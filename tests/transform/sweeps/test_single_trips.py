@@ -81,6 +81,11 @@ def test_what_is_known_of_the_number():
     assert "if (most_place >= 0) & (most_place < i):" in adjit.grad(of_rows).source(X, 0.7)
 
 
+def test_it_is_told_of():
+    table = str(adjit.grad(greatest).explain(X, 0.7))
+    assert "forward, then one trip backwards: no other adds to an adjoint" in " ".join(table.split())
+
+
 def test_nothing_comes_of_other_trips():
     x, w = np.array([1.0, 2.0, 3.0]), np.array([1.0, 5.0, -np.inf])
 
