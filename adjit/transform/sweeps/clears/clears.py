@@ -10,14 +10,15 @@
 
 In: a function. Out: the same with an addition to what was cleared made a store, and without clears after which isl
 finds no read; without the zeros that fill an array, where the first thing that happens to it, in the region that makes
-it, is a nest of loops over all of it. Between a clear and an addition nothing may read the memory, and what is added
-elsewhere must be another element for certain. The adjoint of a store reads and clears that of the element: an earlier
-value may have been read.
+it, is a nest of loops over all of it, or, trip by trip of its outer loops, over all that these trips touch. Between a
+clear and an addition nothing may read the memory, and what is added elsewhere must be another element for certain. The
+adjoint of a store reads and clears that of the element: an earlier value may have been read.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 
 from adjit.transform import ir
@@ -113,32 +114,56 @@ class _Fills:
         self.iterations = function.analysis(Iterations)
 
     def touching(self, op: ir.Op, array: ir.Var) -> list[ir.Op]:
-        """What looks at the array or hands it on, of an operation and those inside it."""
+        """What looks at the array, or at slices of it, or hands it on, of an operation and those inside it."""
         memory = self.aliases.find(array)
         touching = [inner for inner in ir.with_inner(op) if self.aliases.touches(inner, memory)]
         elements = (ir.Load, ir.Store)
+        touching = [o for o in touching if not (isinstance(o, ir.Slice) and o.base is array)]
         return [o for o in touching if not isinstance(o, elements) or not self.aliases.are_distinct(o.array, array)]
 
     def first_store(self, alloc: ir.Alloc, touching: Sequence[ir.Op]) -> ir.Store | None:
         """The addition, or store, that is the first access to each element and reaches all of them, in a nest of loops.
 
-        touching: what the nest does to the array. A trip does all that to one element.
+        touching: what is done to the array, first of all by the nest. What comes after that, in a trip of its outer
+        loops, is done to elements that the nest has reached in this trip.
+
+            for i in range(n):
+                for j in range(m): x_bar[i, j] += e[j] * y_bar
+                x_bar[i, k] -= y_bar
         """
         store = touching[0] if touching else None
         if not isinstance(store, ir.Store) or not (store.add or self.stored_too):
             return None
         chain = self.iterations.places[store].chain
-        for op in touching:
-            is_alike = isinstance(op, ir.Load | ir.Store) and op.array is alloc.out and op.index == store.index
-            if not is_alike or self.iterations.places[op].chain != chain:
-                return None
-        nest = [op for op, _ in chain[len(self.iterations.places[alloc].chain) :]]
+        around = len(self.iterations.places[alloc].chain)
+        nest = [op for op, _ in chain[around:]]
         loops = [op for op in nest if isinstance(op, ir.For) and not op.stops]
         counters: dict[ir.Operand, ir.For] = {loop.body.args[0]: loop for loop in loops}
         if not nest or not len(loops) == len(nest) == len(store.index) or set(store.index) != set(counters):
             return None
+        for op in touching:
+            index = self.index(op, alloc.out)
+            if index is None:
+                return None
+            both = zip(chain, self.iterations.places[op].chain, strict=False)
+            shared = [one for one, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], both)][around:]
+            fixed = {loop.body.args[0] for loop, _ in shared if isinstance(loop, ir.For)}
+            if any(own in fixed and i is not own for own, i in zip(store.index, index, strict=True)):
+                return None
         is_whole = all(self.runs_over(counters[i], alloc.out, axis) for axis, i in enumerate(store.index))
         return store if is_whole else None
+
+    def index(self, op: ir.Op, array: ir.Var) -> Sequence[ir.Operand | None] | None:
+        """Which element of the array an operation is about, by axis, or a slice of it: None where a view has it; None
+        for any other operation."""
+        if not isinstance(op, ir.Load | ir.Store):
+            return None
+        if op.array is array:
+            return op.index
+        view = self.iterations.definitions.get(op.array) if isinstance(op.array, ir.Var) else None
+        if not isinstance(view, ir.Slice) or view.base is not array:
+            return None
+        return [selector.index if isinstance(selector, ir.At) else None for selector in view.selectors]
 
     def runs_over(self, loop: ir.For, array: ir.Var, axis: int) -> bool:
         """Whether the loop's counter takes each index of the axis, up or down."""
