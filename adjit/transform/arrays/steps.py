@@ -1,6 +1,7 @@
 """The shape of a program: its arrays and loops, as one would have written them, before it is differentiated.
 
-    sizes ──► in place ──► views ──► dissolve ──► shared ──► maps ──► interchange ──► substitution ──► origins ──► sink
+    sizes ──► in place ──► views ──► dissolve ──► shared ──► picked ──► maps ──► interchange ──► substitution
+          ──► origins ──► sink
 
 In: a function as it was elaborated. Out: the same with few loops and few arrays. `stretches`: axes of length 1 may be
 stretched; else sizes are checked first. `run_again`: the trips of its loops are, wherever that can be.
@@ -19,7 +20,7 @@ from adjit.transform.arrays.shared_nests import share_nests
 from adjit.transform.arrays.sizes import settle_sizes
 from adjit.transform.arrays.small_arrays import dissolve
 from adjit.transform.arrays.unwritten import check_written
-from adjit.transform.rewrite.cheap_elements import substitute_elements
+from adjit.transform.rewrite.cheap_elements import substitute_elements, substitute_picked
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.counted import tell_counts
 from adjit.transform.rewrite.fusion import fuse_maps
@@ -48,6 +49,8 @@ def shape(
     direct = checked(simplify(dissolve(direct) if strategy.uses("dissolve") else direct), "direct")
     shared = share_nests(direct)
     direct = direct if shared is direct else checked(simplify(shared), "shared")
+    if strategy.uses("substitute"):
+        direct = checked(substitute_picked(direct), "picked")
     fuse = functools.partial(fuse_maps, launched=strategy.machine == "cuda")
     mapped = checked(fuse(direct), "mapped")
     if strategy.uses("interchange"):

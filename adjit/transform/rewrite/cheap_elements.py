@@ -9,7 +9,11 @@ In: a function whose array statements are fused. Out: the same without such arra
     for k in range(n): c[k] += w * d[k]              c[k] += w * (a[k] - b[k])
 
 The loops are array statements. That is what a person writes for coordinates of differences. What the elements are made
-of must not change in between.
+of must not change in between. Elements that are picked out, by an index that is no counter, are fewer than there are:
+those are worked out there even if they cost more, and before maps are fused.
+
+    p = x - np.log(total)                        for i in range(n): s += x[i, label[i]] - log[i]
+    s = p[np.arange(n), label].sum()
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.transform import ir
+from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import LOAD, cost
 from adjit.transform.analysis.uses import Uses
@@ -25,6 +30,7 @@ from adjit.transform.rewrite.simplify import simplify
 MOST_CYCLES = 4  # of an element, beside those to load one
 MOST_REPEATED = 1  # of an element that would be worked out once a trip of a loop that it does not depend on
 MOST_PLACES = 4  # where it is worked out
+MOST_PICKED = 5  # of an element that is picked out
 
 
 def substitute_elements(function: ir.Function) -> ir.Function:
@@ -34,7 +40,16 @@ def substitute_elements(function: ir.Function) -> ir.Function:
     return function
 
 
+def substitute_picked(function: ir.Function) -> ir.Function:
+    """The function with cheap elements worked out where they are picked out of an array."""
+    while (found := _Picking(function).once()) is not None:
+        function = simplify(found)
+    return function
+
+
 class _Substitution:
+    most_cycles = MOST_CYCLES
+
     def __init__(self, function: ir.Function):
         self.function = function
         self.aliases = function.analysis(Aliases)
@@ -48,12 +63,14 @@ class _Substitution:
         return next((made for alloc in allocs if (made := self.without(alloc)) is not None), None)
 
     def without(self, alloc: ir.Alloc) -> ir.Function | None:
+        """The function with the element in the place of the array's loads; None where it may not be, or should not."""
         users = self.uses.users.get(alloc.out, [])
         stores = [op for op in users if isinstance(op, ir.Store)]
         loads = [op for op in users if isinstance(op, ir.Load)]
         if len(stores) != 1 or len(stores) + len(loads) != len(users) or not 0 < len(loads) <= MOST_PLACES:
             return None
         (store,), region = stores, self.uses.home[alloc]
+        loads = [load for load in loads if self.is_meant(load, store, region)]
         nest = self.uses.within(store, region)
         # what the user wrote as loops stays one
         if store.add or nest is None or not all(isinstance(op, ir.For) and op.order_free for op in nest[:-1]):
@@ -61,12 +78,16 @@ class _Substitution:
         ranges = [self.counters[index] for index in store.index if index in self.counters]
         if not len(ranges) == len(store.index) == len(nest) - 1 or set(ranges) != set(nest[:-1]):
             return None
-        element = self.element(store.value, nest[0])
+        element = self.element(store.value, nest[0]) if loads else None
         if element is None or not self.stays(element, region, nest[0], loads):
             return None
         return self.substituted(store, ranges, element, loads, nest[0])
 
     # ------------------------------------------------------------------------------------------- may it be
+
+    def is_meant(self, load: ir.Load, store: ir.Store, region: ir.Region) -> bool:
+        """Whether the element is to be worked out in the place of a load: of all, or of none."""
+        return True
 
     def element(self, value: ir.Operand, nest: ir.Op) -> list[ir.Op] | None:
         """The operations of a nest that make a value; None if they cost too much, or do not stand alone."""
@@ -86,7 +107,7 @@ class _Substitution:
                 return None
             found[op] = None
             pending += op.operands
-        if not found or None in map(cost, found) or sum(cost(op) or 0 for op in found) > MOST_CYCLES + LOAD:
+        if not found or None in map(cost, found) or sum(cost(op) or 0 for op in found) > self.most_cycles + LOAD:
             return None
         return [op for op in ir.with_inner(nest) if op in found]
 
@@ -143,6 +164,54 @@ class _Substitution:
             instead[op] = (*head, op) if op is nest else (ir.with_regions(op, [inside]),)
         body = ir.replaced(self.function.body, instead)
         return ir.with_body(self.function, ir.substituted_region(body, mapping))
+
+
+class _Picking(_Substitution):
+    most_cycles = MOST_PICKED
+
+    def is_meant(self, load: ir.Load, store: ir.Store, region: ir.Region) -> bool:
+        """Whether it picks elements out, and not each again and again: fewer loops are around it than there are axes,
+        which are array statements or go along an axis."""
+        chain = self.uses.within(load, region)
+        if chain is None:
+            return False
+        loops = [op for op in chain if isinstance(op, ir.For | ir.While)]
+        is_once = all(isinstance(op, ir.For) and (op.order_free or op.body.args[0] in load.index) for op in loops)
+        return is_once and len(loops) < len(store.index)
+
+    def substituted(
+        self, store: ir.Store, ranges: list[ir.For], element: list[ir.Op], loads: list[ir.Load], nest: ir.Op
+    ) -> ir.Function | None:
+        """The function with the element worked out in the place of the loads, in which an index may be below zero."""
+        assert isinstance(store.array, ir.Var)
+        counters: dict[ir.Operand, ir.For] = {loop.body.args[0]: loop for loop in ranges}
+        if not all(self.is_along(store.array, axis, counters[index]) for axis, index in enumerate(store.index)):
+            return None
+        for op in element:
+            if not isinstance(op, ir.Load):
+                if not counters.keys().isdisjoint(op.operands):
+                    return None
+            elif any(i in counters and not self.is_along(op.array, k, counters[i]) for k, i in enumerate(op.index)):
+                return None
+        instead: dict[ir.Op, Sequence[ir.Op]] = {}
+        mapping: dict[ir.Var, ir.Operand] = {}
+        for load in loads:
+            cloner = ir.Cloner(
+                {i: own for i, own in zip(store.index, load.index, strict=True) if isinstance(i, ir.Var)}
+            )
+            instead[load] = [cloner.op(op) for op in element]
+            mapping[load.out] = cloner.operand(store.value)
+        if len(loads) == len(self.uses.users[store.array]) - 1:
+            instead[store] = ()
+        body = ir.replaced(self.function.body, instead)
+        return ir.with_body(self.function, ir.substituted_region(body, mapping))
+
+    def is_along(self, array: ir.Operand, axis: int, loop: ir.For) -> bool:
+        """Whether a loop's counter takes each index of an axis."""
+        iterations = self.function.analysis(Iterations)
+        stop = iterations.value(loop.stop)
+        is_from_zero = (loop.start, loop.step) == (ir.integer(0), ir.integer(1))
+        return is_from_zero and stop is not None and stop == iterations.extent(array, axis)
 
 
 def _cycles(element: Sequence[ir.Op]) -> int:

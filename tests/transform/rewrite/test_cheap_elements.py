@@ -109,3 +109,80 @@ def in_another_order(a, b):
 def test_an_element_is_worked_out_where_its_array_was_made(function):
     # a trip may change what it is made of before, and what comes after it may be read elsewhere
     check(function, lambda: (np.sin(1.0 + np.arange(5.0)), np.cos(np.arange(5.0))), (0, 1))
+
+
+# ---------------------------------------------------------------------------------------------- elements picked out
+
+LABELS = types.Array(types.int64, 1, "C")
+
+
+def picking():
+    # indices from the end, and an element twice
+    x = np.sin(1.0 + np.arange(12.0)).reshape(4, 3)
+    return x, 1.5 + np.cos(np.arange(3.0)), np.array([1, -2, -1, 1])
+
+
+def likelihood(x, scale, labels):
+    log_p = x * scale - np.log(np.exp(x).sum(axis=1))[:, np.newaxis]
+    return log_p[np.arange(labels.size), labels].sum()
+
+
+def likelihood_by_hand(x, scale, labels):
+    log_p = x * scale - np.log(np.exp(x).sum(axis=1))[:, np.newaxis]
+    total = 0.0
+    for i in range(labels.size):
+        total += log_p[i, labels[i]]
+    return total
+
+
+def one_of_them(x, scale, labels):
+    c = x * scale
+    return c[labels[0], -1] * np.sum(x)
+
+
+@pytest.mark.parametrize("function", [likelihood, likelihood_by_hand, one_of_them])
+def test_what_is_picked_out_is_worked_out_there(function):
+    assert not {"log_p", "c"} & set(allocated(function, MATRIX, VECTOR, LABELS))
+    check(function, picking, (0, 1))
+
+
+def of_fewer_rows(x, scale, labels):
+    c = np.empty((x.shape[0] + 1, x.shape[1]))
+    c[0] = 1.0
+    c[1:] = x * scale
+    return c[labels, labels].sum()
+
+
+def overwritten_before(x, scale, labels):
+    x = x.copy()
+    c = x * scale
+    x[1, 1] = 2.0
+    return np.sum(x) + c[labels, labels].sum()
+
+
+def by_their_place(x, scale, labels):
+    c = np.empty(x.shape)
+    for i in range(x.shape[0]):
+        c[i] = x[i] * i
+    return c[labels, labels].sum() * scale[0]
+
+
+def again_and_again(x, scale, labels):
+    c = x * scale
+    total = 0.0
+    for t in range(100):
+        total += c[t % 3, labels[t % 4]]
+    return total
+
+
+def with_functions(x, scale, labels):
+    c = np.exp(x) * scale
+    return c[labels, labels].sum()
+
+
+@pytest.mark.parametrize(
+    "function", [of_fewer_rows, overwritten_before, by_their_place, again_and_again, with_functions]
+)
+def test_what_cannot_be_worked_out_there_or_costs_more_stays(function):
+    assert "c" in allocated(function, MATRIX, VECTOR, LABELS)
+    check(function, picking, (0, 1))
