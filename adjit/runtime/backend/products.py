@@ -69,8 +69,8 @@ told(dot, _of_product, _lower_dot, 2)
 
 # ---------------------------------------------------------------------------------------- in the order of loops
 
-ROWS = (6, 2, 1)  # of tiles: as many as there are registers for, and what is left over
-WIDTHS = (64, 32, 0)  # bytes of their columns, and single ones
+ROWS = (6, 3, 2, 1)  # of tiles: as many as there are registers for, and what is left over
+WIDTHS = (64, 32)  # bytes of their columns
 DEPTH = 256  # terms for which the columns of `right` stay in the first cache
 
 _intp = cgutils.intp_t
@@ -118,13 +118,13 @@ class _Addition:
             left = builder.sub(self.count, first)
             depth = builder.select(builder.icmp_signed("<", left, _intp(DEPTH)), left, _intp(DEPTH))
             done: ir.Value = _intp(0)
+            whole = builder.select(self.is_beside(self.out.column), self.columns, _intp(0))
             for size in WIDTHS:
-                strip = _Strip(self, ir.VectorType(self.element, max(size // self.itemsize, 1)), first, depth)
-                # columns that are apart in the result go one by one
-                whole = (
-                    builder.select(self.is_beside(self.out.column), self.columns, _intp(0)) if size else self.columns
-                )
+                strip = _Strip(self, ir.VectorType(self.element, size // self.itemsize), first, depth)
                 done = counted(builder, done, whole, strip.type.count, strip.write)
+            few = _Few(self, strip.type, first, depth)
+            with cgutils.for_range_slice(builder, done, self.columns, _intp(strip.type.count)) as (column, _):
+                few.write(column)
 
     def is_beside(self, length: ir.Value) -> ir.Value:
         """Whether elements so many bytes apart lie side by side."""
@@ -173,19 +173,7 @@ class _Strip:
     def write(self, column: ir.Value) -> None:
         """The instructions for all rows of the columns from this one on."""
         builder, addition = self.builder, self.addition
-        right = addition.right
-        beside = addition.is_beside(right.column)
-        there = right.at(builder, self.first, column)
-        with builder.if_else(beside) as (as_it_is, copied):
-            with as_it_is:
-                first_end = builder.block
-            with copied:
-                self.copy(there)
-                second_end = builder.block
-        source, step = builder.phi(cgutils.voidptr_t), builder.phi(_intp)
-        for phi, one, other in ((source, there, addition.panel), (step, right.row, _intp(WIDTHS[0]))):
-            phi.add_incoming(one, first_end)
-            phi.add_incoming(other, second_end)
+        source, step = self.terms(column)
         done: ir.Value = _intp(0)
         for rows in ROWS:
 
@@ -194,31 +182,48 @@ class _Strip:
 
             done = counted(builder, done, addition.rows, rows, tile)
 
-    def copy(self, there: ir.Value) -> None:
+    def terms(self, column: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """Where the columns of `right` lie side by side, and how many bytes are from row to row."""
+        builder, addition, right = self.builder, self.addition, self.addition.right
+        there = right.at(builder, self.first, column)
+        with builder.if_else(addition.is_beside(right.column)) as (as_it_is, copied):
+            with as_it_is:
+                first_end = builder.block
+            with copied:
+                self.copy(there, column)
+                second_end = builder.block
+        source, step = builder.phi(cgutils.voidptr_t), builder.phi(_intp)
+        for phi, one, other in ((source, there, addition.panel), (step, right.row, _intp(WIDTHS[0]))):
+            phi.add_incoming(one, first_end)
+            phi.add_incoming(other, second_end)
+        return source, step
+
+    def offsets(self, matrix: _Matrix, column: ir.Value) -> list[ir.Value]:
+        """How many bytes the columns are from this one."""
+        return [self.builder.mul(_intp(c), matrix.column) for c in range(self.type.count)]
+
+    def copy(self, there: ir.Value, column: ir.Value) -> None:
         """Copies the columns of `right`, so that those of one row lie side by side."""
         builder, right, count = self.builder, self.addition.right, self.type.count
+        offsets = self.offsets(right, column)
 
         def place(k: ir.Value) -> ir.Value:
             return builder.gep(self.addition.panel, [builder.mul(k, _intp(WIDTHS[0]))])
 
         def block(k: ir.Value) -> None:
             start = builder.gep(there, [builder.mul(k, right.row)])
-            columns = [
-                self.loaded(builder.gep(start, [builder.mul(_intp(c), right.column)]), self.type) for c in range(count)
-            ]
+            columns = [self.loaded(builder.gep(start, [offset]), self.type) for offset in offsets]
             for r, row in enumerate(self.turned(columns)):
                 self.stored(row, place(builder.add(k, _intp(r))))
 
         def one(k: ir.Value) -> None:
             start = builder.gep(there, [builder.mul(k, right.row)])
-            for c in range(count):
-                number = self.loaded(builder.gep(start, [builder.mul(_intp(c), right.column)]), self.type.element)
+            for c, offset in enumerate(offsets):
+                number = self.loaded(builder.gep(start, [offset]), self.type.element)
                 self.stored(number, builder.gep(place(k), [_intp(c * self.addition.itemsize)]))
 
-        done: ir.Value = _intp(0)
-        if count > 1:
-            whole = builder.select(self.addition.is_beside(right.row), self.depth, _intp(0))
-            done = counted(builder, done, whole, count, block)
+        whole = builder.select(self.addition.is_beside(right.row), self.depth, _intp(0))
+        done = counted(builder, _intp(0), whole, count, block)
         counted(builder, done, self.depth, 1, one)
 
     def turned(self, vectors: Sequence[ir.Value]) -> list[ir.Value]:
@@ -243,7 +248,7 @@ class _Strip:
         builder, (out, left) = self.builder, (self.addition.out, self.addition.left)
         places = [out.at(builder, row, column) for row in rows]
         factors = [left.at(builder, row, self.first) for row in rows]
-        totals = [self.loaded(place, self.type) for place in places]
+        totals = [self.found(place, column) for place in places]
         before = builder.block
         test, inside, after = (builder.append_basic_block(name) for name in ("term", "terms", "summed"))
         builder.branch(test)
@@ -262,7 +267,15 @@ class _Strip:
         _branch_back(builder, test)
         builder.position_at_end(after)
         for place, total in zip(places, sums, strict=True):
-            self.stored(total, place)
+            self.left(total, place, column)
+
+    def found(self, place: ir.Value, column: ir.Value) -> ir.Value:
+        """What is in the columns of a row of the result, from this one on."""
+        return self.loaded(place, self.type)
+
+    def left(self, total: ir.Value, place: ir.Value, column: ir.Value) -> None:
+        """Stores it there."""
+        self.stored(total, place)
 
     def loaded(self, address: ir.Value, kind: ir.Type) -> ir.Value:
         return self.builder.load(self.builder.bitcast(address, kind.as_pointer()), align=self.addition.itemsize)
@@ -275,6 +288,33 @@ class _Strip:
         empty = ir.Constant(self.type, ir.Undefined)
         first = self.builder.insert_element(empty, number, ir.IntType(32)(0))
         return self.shuffled(first, empty, [0] * self.type.count)
+
+
+class _Few(_Strip):
+    """Columns that are fewer than a vector has elements, or apart in the result."""
+
+    def terms(self, column: ir.Value) -> tuple[ir.Value, ir.Value]:
+        self.copy(self.addition.right.at(self.builder, self.first, column), column)
+        return self.addition.panel, _intp(WIDTHS[0])
+
+    def offsets(self, matrix: _Matrix, column: ir.Value) -> list[ir.Value]:
+        builder = self.builder
+        last = builder.sub(self.addition.columns, builder.add(column, _intp(1)))
+        columns = [_intp(c) for c in range(self.type.count)]
+        nearest = [builder.select(builder.icmp_signed("<", c, last), c, last) for c in columns]
+        return [builder.mul(c, matrix.column) for c in nearest]
+
+    def found(self, place: ir.Value, column: ir.Value) -> ir.Value:
+        row: ir.Value = ir.Constant(self.type, ir.Undefined)
+        for c, offset in enumerate(self.offsets(self.addition.out, column)):
+            number = self.loaded(self.builder.gep(place, [offset]), self.type.element)
+            row = self.builder.insert_element(row, number, ir.IntType(32)(c))
+        return row
+
+    def left(self, total: ir.Value, place: ir.Value, column: ir.Value) -> None:
+        for c, offset in enumerate(self.offsets(self.addition.out, column)):
+            number = self.builder.extract_element(total, ir.IntType(32)(c))
+            self.stored(number, self.builder.gep(place, [offset]))
 
 
 def _add(out: Any, left: Any, right: Any) -> None:

@@ -28,8 +28,11 @@ def laid_out(matrix, order):
     return part
 
 
-# tiles are of 6, 2 and 1 rows and 8, 4 and 1 columns (in single precision 16, 8 and 1); 256 terms are one panel
-SIZES = [(6, 8, 3), (1, 1, 1), (13, 21, 5), (9, 35, 20), (7, 12, 300), (0, 4, 3), (4, 0, 3), (5, 7, 0)]
+# tiles are of 6, 3, 2 and 1 rows, 8, 4 and fewer columns (in single precision 16, 8 and fewer); 256 terms are one panel
+SIZES = [
+    (6, 8, 3), (1, 1, 1), (13, 21, 5), (9, 35, 20), (7, 12, 300), (0, 4, 3), (4, 0, 3), (5, 7, 0), (3, 3, 64),
+    (11, 6, 2), (4, 2, 270),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
