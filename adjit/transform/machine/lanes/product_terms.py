@@ -7,8 +7,9 @@ In: a loop in the trips of another, of which one loop over lanes is all that it 
             for lane in range(lanes):
                 s_lanes[lane] += x[k, lane] * w[j, k]
 
-Each of the two counters and the lane runs along one axis of two of the matrices. An array with an element a lane that
-each trip of the loop around makes anew counts as one with an axis for these trips.
+Each of the two counters and the lane runs along one axis of two of the matrices, from an element on that a literal
+tells: `w[j, k + 1]`. An array with an element a lane that each trip of the loop around makes anew counts as one with an
+axis for these trips.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from numba import types
 from adjit.runtime.library import reassociable_add
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.integers import Naturals
+from adjit.transform.analysis.integers import Naturals, parted
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.ir.types import array_type_of
 
@@ -30,10 +31,17 @@ LEAST_TRIPS = 4  # of loops that are known to be short
 
 
 class Element(NamedTuple):
-    """An element of an array that a term reads, or is added to."""
+    """An element of an array that a term reads, or is added to: along each axis an index, and how far on from it."""
 
     array: ir.Operand
     place: tuple[ir.Operand, ...]
+    shifts: tuple[int, ...]
+
+
+def element(array: ir.Operand, index: Sequence[ir.Operand], made: Mapping[ir.Operand, ir.Op]) -> Element:
+    """The element at an index. `made`: by result."""
+    place = [parted(operand, made) for operand in index]
+    return Element(array, tuple(base for base, _ in place), tuple(far for _, far in place))
 
 
 class Product(NamedTuple):
@@ -70,13 +78,18 @@ class Finding:
         self.aliases, self.naturals, self.is_free = aliases, naturals, is_free
 
     def is_plain(self, loop: ir.For) -> bool:
-        """Whether a loop counts from zero to what is known before the block, and not for sure to a few."""
+        """Whether a loop counts from a literal to what is known before the block, and not for sure to a few."""
         is_marked = loop.stops or loop.parallel or loop.over_chunks or loop.level or loop.body.args[0] in self.lanes
-        if is_marked or loop.stop in self.defined or loop.stop not in self.naturals:
+        if is_marked or loop.stop in self.defined:
             return False
         trips = literal_trips(loop)
         is_long = trips is None or len(trips) >= LEAST_TRIPS
-        return is_long and (loop.start, loop.step) == (ir.integer(0), ir.integer(1))
+        starts = isinstance(loop.start, ir.Const) and loop.start.value >= 0
+        return is_long and starts and loop.step == ir.integer(1)
+
+    def is_parted(self, loop: ir.For) -> bool:
+        """Whether such a loop has a number of trips that is known before the block, for what they hand on."""
+        return self.is_plain(loop) and loop.stop in self.naturals
 
     def over_lanes(self, inner: ir.For) -> ir.For | None:
         """The one loop in another, if it goes over lanes."""
@@ -91,27 +104,30 @@ class Finding:
         loop = self.over_lanes(inner)
         if loop is None or not self.is_plain(inner) or inner.slots:
             return []
-        if not all(isinstance(op, ir.For | ir.Load | ir.Store | ir.Comment) for op in inner.body.ops):
+        if not all(isinstance(op, ir.For | ir.Load | ir.Store | ir.Comment) or _is_index(op) for op in inner.body.ops):
             return []
         if not all(isinstance(op, ir.Load | ir.Store | ir.Call | ir.Comment) for op in loop.body.ops):
             return []
-        made = {**inner.body.made, **loop.body.made}
+        made = {**around.body.made, **inner.body.made, **loop.body.made}
         found: list[Product] = []
-        for term in _terms(loop, inner.body.ops):
+        for term in _terms(loop, inner.body.ops, made):
             product = None if term is None else made.get(term.value)
             if term is None or not isinstance(product, ir.Call) or product.callee is not operator.mul:
                 return []
             loads = [op for op in map(made.get, product.args) if isinstance(op, ir.Load)]
             if len(loads) != 2:
                 return []
-            one, other = (Element(op.array, op.index) for op in loads)
+            one, other = (element(op.array, op.index, made) for op in loads)
             found.append(Product(term.target, one, other, term.is_taken_off, term.origin))
         # whatever else there is would be left out
         read = {arg for op in loop.body.ops for arg in ir.reads(op)} | set(loop.body.yields)
         if any(out not in read for op in loop.body.ops for out in op.results) or not self.are_apart(found):
             return []
         kept = {*self.kept, *more}
-        return found if all(_is_product(product, inner, around, self.lanes, kept) for product in found) else []
+        if not all(_is_product(product, inner, around, self.lanes, kept) for product in found):
+            return []
+        starts: dict[ir.Operand, ir.Operand] = {loop.body.args[0]: loop.start for loop in (inner, around)}
+        return found if all(_is_inside(e, starts) for product in found for e in product.elements) else []
 
     def are_apart(self, products: Sequence[Product]) -> bool:
         """Whether no product is added to what another one reads, nor to what another one is added to if the order of
@@ -150,15 +166,30 @@ def _is_product(
     return sorted(found) == ["around", "around", "inner", "inner", "lane", "lane"]
 
 
+def _is_index(op: ir.Op) -> bool:
+    """Whether it makes an integer, and does no more."""
+    return isinstance(op, ir.Call) and not op.effect and all(isinstance(out.type, types.Integer) for out in op.outs)
+
+
+def _is_inside(element: Element, starts: Mapping[ir.Operand, ir.Operand]) -> bool:
+    """Whether no index is below zero that is a literal from a counter, and none from a lane. `starts`: of counters."""
+    for index, shift in zip(element.place, element.shifts, strict=True):
+        start = starts.get(index)
+        if shift and (not isinstance(start, ir.Const) or start.value + shift < 0):
+            return False
+    return True
+
+
 def may_be_product(inner: ir.For, around: ir.For, trips: ir.For) -> bool:
     """Whether a loop inside of another may make a product, with the trips of a third one in lanes."""
     counters = [loop.body.args[0] for loop in (inner, around, trips)]
-    made = inner.body.made
+    made = {**around.body.made, **inner.body.made}
     for op in inner.body.ops:
         if not isinstance(op, ir.Call) or op.callee is not operator.mul:
             continue
         loads = [load for load in map(made.get, op.args) if isinstance(load, ir.Load)]
-        along = [frozenset(c for c in counters if c in load.index) for load in loads]
+        places = [element(load.array, load.index, made).place for load in loads]
+        along = [frozenset(c for c in counters if c in place) for place in places]
         if len(along) == 2 and along[0] != along[1] and all(len(way) == 2 for way in along):
             return True
     return False
@@ -173,13 +204,13 @@ class _Term(NamedTuple):
     origin: ir.Origin | None
 
 
-def _terms(loop: ir.For, around: Sequence[ir.Op]) -> Iterator[_Term | None]:
+def _terms(loop: ir.For, around: Sequence[ir.Op], defined: Mapping[ir.Operand, ir.Op]) -> Iterator[_Term | None]:
     """What a loop over lanes adds to which elements; None for whatever else it stores, or hands on.
 
-    around: the operations among which it stands.
+    around: the operations among which it stands; defined: what makes indices, by result.
     """
     made = loop.body.made
-    yield from (_stored(op, made) for op in loop.body.ops if isinstance(op, ir.Store))
+    yield from (_stored(op, made, defined) for op in loop.body.ops if isinstance(op, ir.Store))
     stores = [op for op in around if isinstance(op, ir.Store)]
     for slot in loop.slots:
         added = made.get(slot.yielded)
@@ -191,20 +222,20 @@ def _terms(loop: ir.For, around: Sequence[ir.Op]) -> Iterator[_Term | None]:
             yield None
             continue
         stores.remove(store)
-        element = Element(store.array, store.index)
-        yield _Term(element, added.args[1], False, store.origin) if store.add else None
+        target = element(store.array, store.index, defined)
+        yield _Term(target, added.args[1], False, store.origin) if store.add else None
     # what is stored beside the loop
     yield from (None for _ in stores)
 
 
-def _stored(op: ir.Store, made: Mapping[ir.Operand, ir.Op]) -> _Term | None:
-    target = Element(op.array, op.index)
+def _stored(op: ir.Store, made: Mapping[ir.Operand, ir.Op], defined: Mapping[ir.Operand, ir.Op]) -> _Term | None:
+    target = element(op.array, op.index, defined)
     if op.add:
         return _Term(target, op.value, False, op.origin)
     added = made.get(op.value)
     if not isinstance(added, ir.Call) or added.callee not in (operator.add, operator.sub):
         return None
     old = made.get(added.args[0])
-    if not isinstance(old, ir.Load) or Element(old.array, old.index) != target:
+    if not isinstance(old, ir.Load) or element(old.array, old.index, defined) != target:
         return None
     return _Term(target, added.args[1], added.callee is operator.sub, op.origin)

@@ -20,12 +20,14 @@ call keeps sums in registers, where the loops fetch and store them for every ter
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import Effects, touched
+from adjit.transform.analysis.integers import Naturals, emit_integer
 from adjit.transform.analysis.trips import Sharings, is_own
 from adjit.transform.ir.types import array_type, array_type_of, transposed_type
 from adjit.transform.machine.lanes.lane_loops import Block, array_for
@@ -57,7 +59,7 @@ def write_products(ops: Sequence[ir.Op], block: Block, sharing: Sharings, made: 
 
     body = ir.Region((), tuple(ops), ())
     body = _FactorsApart(block, finding_in(body)).region(body)
-    matrices = _Matrices(block, {**made, **body.made})
+    matrices = _Matrices(block, {**made, **body.made}, sharing.naturals)
     finding = finding_in(body)
     writing = _Writing(body, finding, matrices)
     written = writing.region(body)
@@ -92,7 +94,7 @@ class _FactorsApart:
     def region(self, region: ir.Region) -> ir.Region:
         ops: list[ir.Op] = []
         for op in region.ops:
-            if isinstance(op, ir.For) and self.finding.is_plain(op):
+            if isinstance(op, ir.For) and self.finding.is_parted(op):
                 body = [made for inner in op.body.ops for made in self.apart(inner, op)]
                 op = ir.with_regions(op, [ir.with_ops(op.body, body)])
             ops.append(ir.with_regions(op, list(map(self.region, op.regions))))
@@ -166,7 +168,7 @@ class _Writing:
     def region(self, region: ir.Region) -> ir.Region:
         ops: list[ir.Op] = []
         for op in region.ops:
-            parted = self.parted(op) if isinstance(op, ir.For) and self.finding.is_plain(op) else None
+            parted = self.parted(op) if isinstance(op, ir.For) and self.finding.is_parted(op) else None
             ops += [ir.with_regions(op, list(map(self.region, op.regions)))] if parted is None else parted
         return ir.with_ops(region, ops)
 
@@ -324,7 +326,7 @@ class _Parting:
     def call(self, builder: ir.Builder, product: Product, inner: ir.For) -> None:
         loops: dict[ir.Operand, ir.For] = {loop.body.args[0]: loop for loop in (self.loop, inner)}
         target, one, other = (
-            Element(self.wide[e.array], (self.counter, *e.place)) if e.array in self.wide else e
+            Element(self.wide[e.array], (self.counter, *e.place), (0, *e.shifts)) if e.array in self.wide else e
             for e in product.elements
         )
         builder.origin = product.origin
@@ -348,8 +350,8 @@ class _Parting:
 class _Matrices:
     """Views of what elements run through. `made`: by result; `direct`: copies of blocks that there need not be."""
 
-    def __init__(self, block: Block, made: Mapping[ir.Operand, ir.Op]):
-        self.block = block
+    def __init__(self, block: Block, made: Mapping[ir.Operand, ir.Op], naturals: Naturals):
+        self.block, self.naturals = block, naturals
         self.direct: set[ir.Operand] = set()
         self.made: dict[ir.Operand, ir.Op] = dict(made)
         self.made.update((alloc.out, alloc) for alloc in block.laned.values())
@@ -367,12 +369,12 @@ class _Matrices:
             element = self.as_given(element)
         selectors: list[ir.Selector] = []
         axes: list[ir.Operand | None] = []
-        for axis, index in enumerate(element.place):
+        for axis, (index, shift) in enumerate(zip(element.place, element.shifts, strict=True)):
             if index not in loops and index not in self.block.counters:
                 selectors.append(ir.At(index))
                 continue
-            stop = loops[index].stop if index in loops else self.block.lanes
-            selectors.append(ir.Span() if self.is_extent(element.array, axis, stop) else ir.Span(stop=stop))
+            start, stop = (loops[index].start, loops[index].stop) if index in loops else (None, self.block.lanes)
+            selectors.append(self.span(builder, element.array, axis, start, stop, shift))
             axes.append(index if index in loops else None)
         found = element.array
         if any(selector != ir.Span() for selector in selectors):
@@ -382,6 +384,25 @@ class _Matrices:
         out = ir.Var(f"{ir.name_of(found, 'array')}_T", transposed_type(array_type_of(found), (1, 0)))
         builder.emit(ir.Transpose(base=found, axes=(1, 0), out=out))
         return out
+
+    def span(
+        self,
+        builder: ir.Builder,
+        array: ir.Operand,
+        axis: int,
+        start: ir.Operand | None,
+        stop: ir.Operand,
+        shift: int,
+    ) -> ir.Span:
+        """What an index runs through that is a literal from a counter, which counts from `start`, or a lane."""
+        first = (start.value if isinstance(start, ir.Const) else 0) + shift
+        if not first and not shift and self.is_extent(array, axis, stop):
+            return ir.Span()
+        end = emit_integer(builder, operator.add, stop, ir.integer(shift), "end")
+        if shift < 0 or not (stop is self.block.lanes or stop in self.naturals):
+            # no trips, rather than a place from the end
+            end = emit_integer(builder, max, end, ir.integer(first), "end")
+        return ir.Span(ir.integer(first) if first else None, end)
 
     def is_extent(self, array: ir.Operand, axis: int, stop: ir.Operand) -> bool:
         """Whether an axis is known to have this extent."""
@@ -401,4 +422,6 @@ class _Matrices:
             return element
         axis = self.block.turned[array].axis
         *others, lane = element.place
-        return Element(self.block.view(array, axis), (*others[:axis], lane, *others[axis:]))
+        *shifts, far = element.shifts
+        place, moved = (*others[:axis], lane, *others[axis:]), (*shifts[:axis], far, *shifts[axis:])
+        return Element(self.block.view(array, axis), place, moved)

@@ -82,6 +82,26 @@ def matrices(queries, keys, values):
     return total
 
 
+def biased(queries, keys, values):
+    """A bias in front of the weights, and counters that begin at one."""
+    n, d = queries.shape
+    m = keys.shape[0]
+    hidden = np.empty(m)
+    total = 0.0
+    for i in range(n):
+        for j in range(1, m):
+            a = keys[j, 0]
+            for k in range(d - 1):
+                a += queries[i, k] * keys[j, k + 1]
+            hidden[j] = math.tanh(a)
+        for k in range(1, d):
+            a = 0.1
+            for j in range(1, m):
+                a += hidden[j] * values[j - 1, k]
+            total += math.sin(a)
+    return total
+
+
 def distances(queries, keys, values):
     """What is added up is no product."""
     n, d = queries.shape
@@ -125,6 +145,22 @@ def running(queries, keys, values):
     return total
 
 
+def from_the_end(queries, keys, values):
+    """The first index is one below zero, or that of a neighbouring trip."""
+    n, d = queries.shape
+    total = 0.0
+    for i in range(n - 1):
+        for j in range(keys.shape[0]):
+            s = values[j, 0]
+            t = 0.0
+            for k in range(d):
+                s += queries[i, k] * keys[j, k - 1]
+            for k in range(d):
+                t += queries[i + 1, k] * keys[j, k]
+            total += math.sin(s - t)
+    return total
+
+
 def triangular(queries, keys, values):
     n, d = queries.shape
     total = 0.0
@@ -143,8 +179,8 @@ def derived(function, strategy=None, **options):
 
 
 TYPES = "float64[:, :], float64[:, :], float64[:, :]"
-COUNTS = {attention: (6, 0), residuals: (2, 1), layers: (6, 0), heads: (6, 0), matrices: (3, 0)}
-PARTED, WHOLE = list(COUNTS), [distances, in_place, running, triangular]
+COUNTS = {attention: (6, 0), residuals: (2, 1), layers: (6, 0), heads: (6, 0), matrices: (3, 0), biased: (6, 0)}
+PARTED, WHOLE = list(COUNTS), [distances, in_place, running, from_the_end, triangular]
 
 
 @pytest.mark.parametrize("function", PARTED)
