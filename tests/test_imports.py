@@ -72,7 +72,7 @@ MAY_IMPORT = {
     "rules": "errors runtime.library",
     "runtime.cuda": "errors runtime runtime.library",
     "runtime": "runtime.backend.reading",
-    "runtime.backend": "errors runtime.backend.reading runtime.library",
+    "runtime.backend": "errors runtime.backend.reading runtime.library runtime.vectormath",
     "runtime.backend.reading": "",
     "runtime.library": "errors",
     "runtime.vectormath": "",

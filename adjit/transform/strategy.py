@@ -17,9 +17,9 @@ from typing import Literal
 MECHANISMS = frozenset(
     {
         "carry", "clears", "costly", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills", "fuse",
-        "gather", "hoist", "interchange", "jam", "lanes", "late", "maps", "merge", "multiples", "origins", "outer",
-        "passes", "places", "products", "promote", "reassociate", "rows", "search", "single", "substitute", "sums",
-        "terms", "tiles", "triangles", "upwards", "weigh", "workspace",
+        "functions", "gather", "hoist", "interchange", "jam", "lanes", "late", "maps", "merge", "multiples", "origins",
+        "outer", "passes", "places", "products", "promote", "reassociate", "rows", "search", "single", "substitute",
+        "sums", "terms", "tiles", "triangles", "upwards", "weigh", "workspace",
     }
 )  # fmt: skip
 

@@ -33,7 +33,8 @@ if is_plain():
 else:
     import adjit.runtime.backend.arrays
     import adjit.runtime.backend.checks
-    import adjit.runtime.backend.products  # noqa: F401
+    import adjit.runtime.backend.products
+    import adjit.runtime.backend.rows  # noqa: F401
     from adjit.runtime.backend.stand_ins import stand_in
 
 __all__ = ["core_function", "element_function", "is_dispatcher", "members", "stand_in"]

@@ -30,7 +30,7 @@ from numba.core.registry import cpu_target
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import signature
 
-from adjit.runtime.backend import arrays, calls, linear_algebra, others, products
+from adjit.runtime.backend import arrays, calls, linear_algebra, others, products, rows
 from adjit.runtime.backend.calls import Call
 from adjit.runtime.backend.inference import inferred_signature, is_for_types
 from adjit.runtime.backend.signatures import known_type
@@ -178,7 +178,7 @@ def _to_compile(callee: Any, args: tuple[types.Type, ...]) -> tuple[Any, Any]:
     # the pipeline replaces calls by what is made here
     from adjit.runtime.backend.compiler import GeneratedCompiler
 
-    if callee in products.OWN:
+    if callee in products.OWN or callee in rows.OWN:
         return callee, GeneratedCompiler
     own = callee.py_func if isinstance(callee, Dispatcher) else linear_algebra.own_form(callee, args)
     return (_calling(callee, len(args)), Compiler) if own is None else (own, GeneratedCompiler)

@@ -21,6 +21,7 @@ from numba.extending import lower_builtin, type_callable
 
 from adjit.runtime.vectormath import error_functions, exponentials, hyperbolic, logarithms, powers
 from adjit.runtime.vectormath.library import Definition, call
+from adjit.runtime.vectormath.rows import of_rows
 
 
 def _of_one(context: Any) -> Callable[[Any], Any]:
@@ -68,3 +69,23 @@ erfc = _elementary("erfc", error_functions.erfc, math.erfc, "1 - erf(x), to full
 pow = _elementary(
     "pow", powers.pow, np.power, "x ** y, nan where x < 0 and y is not whole.", single=powers.pow_single, arity=2
 )
+
+# of rows, each less a number
+exp_of_rows = of_rows(exp)
+exp2_of_rows = of_rows(exp2)
+expm1_of_rows = of_rows(expm1)
+log_of_rows = of_rows(log)
+log1p_of_rows = of_rows(log1p)
+log2_of_rows = of_rows(log2)
+log10_of_rows = of_rows(log10)
+sinh_of_rows = of_rows(sinh)
+cosh_of_rows = of_rows(cosh)
+tanh_of_rows = of_rows(tanh)
+erf_of_rows = of_rows(erf)
+erfc_of_rows = of_rows(erfc)
+
+OF_ROWS: dict[Any, Any] = {
+    exp: exp_of_rows, exp2: exp2_of_rows, expm1: expm1_of_rows,
+    log: log_of_rows, log1p: log1p_of_rows, log2: log2_of_rows, log10: log10_of_rows,
+    sinh: sinh_of_rows, cosh: cosh_of_rows, tanh: tanh_of_rows, erf: erf_of_rows, erfc: erfc_of_rows,
+}  # fmt: skip

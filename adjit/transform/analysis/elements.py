@@ -136,8 +136,8 @@ class IndexModel:
         """Whether a trip of the loop stores zero last to each element of an alias class that it changes."""
         stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store) and not is_clear(op)]
         changes = [self._accesses.write(op) for op in stores if self._aliases.find(op.array) == memory]
-        products = (op for op in ir.walk(loop.body) if isinstance(op, ir.AddProduct))
-        if any(self._aliases.find(op.target) == memory for op in products):
+        calls = (op for op in ir.walk(loop.body) if isinstance(op, ir.AddProduct | ir.OfRows))
+        if any(self._aliases.find(op.target) == memory for op in calls):
             return False
         return all(self._is_stored(access, loop, after=True) for access in changes)
 

@@ -19,6 +19,7 @@ from numba import types
 
 from adjit.runtime.library import add_product, check_separate, joined, subtract_product
 from adjit.runtime.library.workspace import product_type
+from adjit.runtime.vectormath import OF_ROWS
 from adjit.transform import ir
 from adjit.transform.emit.folding import Folding
 from adjit.transform.emit.naming import Globals
@@ -221,6 +222,10 @@ class Expressions:
         """A product that is added to a matrix, or taken off."""
         callee = subtract_product if op.is_taken_off else add_product
         return f"{self.globals.text(callee)}({self.operands((op.target, op.left, op.right))})"
+
+    def of_rows(self, op: ir.OfRows) -> str:
+        """A function of the elements of rows, each less a number."""
+        return f"{self.globals.text(OF_ROWS[op.callee])}({self.operands((op.target, op.source, op.less))})"
 
     def barrier(self) -> str:
         """All threads of a block wait for each other."""

@@ -30,7 +30,7 @@ LONGEST = 260
 LONGEST_CHOICE = 90
 
 # An array expression folds into these and into yields, and never into an access of single elements.
-_TAKES_ARRAYS = (ir.AddProduct, ir.Call, ir.Copy, ir.Transpose, ir.Reshape, ir.Push, ir.For, ir.While)
+_TAKES_ARRAYS = (ir.AddProduct, ir.OfRows, ir.Call, ir.Copy, ir.Transpose, ir.Reshape, ir.Push, ir.For, ir.While)
 
 
 # where any memory may be written: by other threads, while this one waits

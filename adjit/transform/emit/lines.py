@@ -267,6 +267,8 @@ class Layout:
                 self._update(self._print.element(array, index), value, add, indent)
             case ir.AddProduct():
                 self._line("", self._print.added(op), "", indent)
+            case ir.OfRows():
+                self._line("", self._print.of_rows(op), "", indent)
             case ir.Barrier():
                 self._line("", self._print.barrier(), "", indent)
             case ir.Push(tape=tape, value=value):

@@ -73,6 +73,7 @@ from adjit.transform.ir.memory import (
     Load,
     NewAxis,
     NewTape,
+    OfRows,
     Ordered,
     Passed,
     Pull,

@@ -113,6 +113,23 @@ class AddProduct(Op):
         return (self.target, self.left, self.right)
 
 
+@node
+class OfRows(Op):
+    """`target[i, j] = callee(source[i, j] - less[i])` for all i and j.
+
+    What is emitted has it in the place of loops; no derivative is made of it.
+    """
+
+    callee: Any
+    target: Operand = operand(memory="written")
+    source: Operand = operand()
+    less: Operand = operand()
+
+    @once
+    def memory_read(self) -> tuple[Operand, ...]:
+        return (self.source, self.less)
+
+
 @dataclass(frozen=True)
 class At:
     """An integer in an index: the axis goes away."""

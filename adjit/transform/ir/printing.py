@@ -26,6 +26,7 @@ _FORMS: dict[type[ir.Op], str] = {
     ir.Extent: "extent {array}, {axis}",
     ir.Load: "load {array}[{index}]",
     ir.AddProduct: "add product {target}, {left}, {right}, {is_taken_off}",
+    ir.OfRows: "{callee} of rows {target}, {source}, {less}",
     ir.Slice: "slice {base}[{selectors}]",
     ir.Transpose: "transpose {base}, {axes}",
     ir.Reshape: "reshape {base}, ({shape})",

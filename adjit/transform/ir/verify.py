@@ -156,6 +156,11 @@ class _Verifier:
             case ir.AddProduct():
                 kinds = {(matrix.ndim, matrix.dtype) for matrix in map(self.array, op.operands)}
                 self.check(len(kinds) == 1 and kinds.pop()[0] == 2, "no matrices of one type")
+            case ir.OfRows(target=target, source=source, less=less):
+                found = [(array.ndim, array.dtype) for array in map(self.array, (target, source, less))]
+                dtype = self.array(target).dtype
+                self.check(found == [(2, dtype), (2, dtype), (1, dtype)], "no rows of one type, with a number each")
+                self.check(self.array(target).layout == "C", f"{target!r} is not contiguous, but {target.type}")
             case ir.Slice(base=base, selectors=selectors):
                 taken = [s for s in selectors if not isinstance(s, ir.NewAxis)]
                 self.check(len(taken) == self.array(base).ndim, f"{len(taken)} selectors for {base.type}")

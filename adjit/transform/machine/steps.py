@@ -1,7 +1,7 @@
 """A derivative as it is compiled: with threads, lanes and vectors, or without.
 
     views ──► threads ──► products of rows ──► extrema ──► short sums ──► rows ──► lanes ──► reassociate ──► one pass
-          ──► vectors ──► hoisting
+          ──► functions of rows ──► vectors ──► hoisting
 
 In: a derivative, the places of the user's values among its results. Out: the same, for the machine.
 """
@@ -16,7 +16,14 @@ from adjit.transform.machine.lanes import lay_lanes, write_extrema
 from adjit.transform.machine.row_products import write_row_products
 from adjit.transform.machine.rows_at_once import take_rows
 from adjit.transform.machine.threads import threaded
-from adjit.transform.machine.vectors import go_through_once, in_program_order, reassociate, search_extrema, vectorise
+from adjit.transform.machine.vectors import (
+    call_for_rows,
+    go_through_once,
+    in_program_order,
+    reassociate,
+    search_extrema,
+    vectorise,
+)
 from adjit.transform.machine.written_out import write_out
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
@@ -68,6 +75,9 @@ def tune(
         fewer = go_through_once(made)
         made = made if fewer is made else checked(simplify(fewer), "in one pass")
     if vectormath:
+        if strategy.uses("functions"):
+            rows = call_for_rows(made, values)
+            made = made if rows is made else checked(simplify(checked(rows, "rows")), "functions of rows")
         made = checked(vectorise(made), "vectorised")
     if strategy.uses("search"):
         searched = search_extrema(made)

@@ -129,7 +129,7 @@ def test_functions_share_a_loop_with_what_reads_them_alone():
     """The sum of exponentials is in their loop, the count of the greatest elements is not."""
     (body,) = re.findall(
         r"\n        for [^\n]*\n((?: {12}[^\n]*\n)*? {12}[^\n]*vectormath\.exp\((?:.|\n)*?)\n        (?! )",
-        source(softmax, X, W),
+        source(softmax, X, W, strategy=Strategy(without=frozenset({"functions"}))),
     )
     assert "reassociable_add" in body
     assert "==" not in body
