@@ -69,7 +69,7 @@ class Recorded:
         except WrongCall as fault:
             raise WrongCall(
                 "something in a graph cannot be recorded",
-                why=f"{fault}.",
+                why=f"{fault.what}.",
                 instead="Launch your own kernels on `adjit.cuda.current()`, and read arrays and synchronize outside.",
             ) from None
         try:
@@ -132,7 +132,10 @@ def _call(name: str, *arguments: Any) -> None:
     """Calls a function of the driver's; WrongCall if it fails."""
     failed = getattr(driver(), name)(*arguments)
     if failed:
-        raise WrongCall(f"{name} failed with error {failed} of the driver's")
+        raise WrongCall(
+            f"{name} failed with error {failed} of the driver's",
+            instead="Look the number up among those of the driver's API: CUresult.",
+        )
 
 
 def refuse_reading() -> None:
