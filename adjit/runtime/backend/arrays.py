@@ -26,10 +26,8 @@ from numba.core.typing.npydecl import parse_dtype, parse_shape
 from numba.core.typing.templates import Signature, signature
 from numba.extending import lower_builtin, type_callable
 
-from adjit.runtime.backend.pool import MEMORY, SYMBOL
+from adjit.runtime.backend.pool import BLOCK, MEMORY
 from adjit.runtime.library.workspace import empty, empty_like, zeros, zeros_like
-
-_ALIGNMENT = 64
 
 _Typer = Callable[..., types.Type | None]
 
@@ -61,7 +59,7 @@ def of_like(context: Any) -> _Typer:
     return typer
 
 
-def shaped(zeroed: bool, allocate: Any) -> Any:
+def shaped(zeroed: bool, maker: str) -> Any:
     """What writes the instructions of np.empty or np.zeros."""
 
     def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
@@ -69,17 +67,17 @@ def shaped(zeroed: bool, allocate: Any) -> Any:
         is_tuple = isinstance(kind, types.BaseTuple)
         kinds, extents = (tuple(kind), cgutils.unpack_tuple(builder, given)) if is_tuple else ((kind,), (given,))
         shape = [context.cast(builder, e, k, types.intp) for k, e in zip(kinds, extents, strict=True)]
-        return new_array(context, builder, sig.return_type, shape, zeroed, allocate)
+        return new_array(context, builder, sig.return_type, shape, zeroed, maker)
 
     return lower
 
 
-def like(zeroed: bool, allocate: Any) -> Any:
+def like(zeroed: bool, maker: str) -> Any:
     """What writes those of np.empty_like or np.zeros_like."""
 
     def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
         shape = leaves(builder, part(context, builder, sig.args[0], args[0], "shape"))
-        return new_array(context, builder, sig.return_type, shape, zeroed, allocate)
+        return new_array(context, builder, sig.return_type, shape, zeroed, maker)
 
     return lower
 
@@ -112,31 +110,26 @@ def part(context: Any, builder: ir.IRBuilder, kind: types.Type, value: ir.Value,
     return field(builder, value, context.data_model_manager[kind].get_field_position(name))
 
 
-def block(context: Any, builder: ir.IRBuilder, type_: types.Array, size: ir.Value) -> ir.Value:
-    """Memory of the workspace; null where there is none."""
-    kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.intp_t, ir.IntType(32)])
-    known = builder.module.globals.get(SYMBOL)
-    place = known or ir.GlobalVariable(builder.module, kind.as_pointer(), SYMBOL)
-    return builder.call(builder.load(place), [size, ir.IntType(32)(_ALIGNMENT)])
-
-
 def _allocated(
-    context: Any, builder: ir.IRBuilder, type_: types.Array, shape: Sequence[ir.Value], allocate: Any
+    context: Any, builder: ir.IRBuilder, type_: types.Array, shape: Sequence[ir.Value], maker: str
 ) -> ir.Value:
-    """Memory for so many elements, by a function of the module's own, which checks the extents; ValueError and
+    """Memory for so many elements, by what all generated code calls, which checks the extents; ValueError and
     MemoryError as numba's own np.empty."""
-    module, intp = builder.module, cgutils.intp_t
-    excinfo = context.call_conv._get_excinfo_argument(builder.function)
-    name = f"adjit_{allocate.__name__}_{len(shape)}"
-    function = module.globals.get(name)
-    if function is None:
-        kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.voidptr_t, excinfo.type, *[intp] * (1 + len(shape))])
-        function = ir.Function(module, kind, name)
-        function.linkage = "internal"
-        function.attributes.add("noinline")
-        _write_allocation(context, function, type_, allocate)
+    intp, pointer = cgutils.intp_t, cgutils.voidptr_t
+    excinfo = builder.bitcast(context.call_conv._get_excinfo_argument(builder.function), pointer)
+    first, second, *rest = [*shape, *[intp(1)] * (2 - len(shape))]
+    others = pointer(None)
+    if rest:
+        with builder.goto_entry_block():
+            place = builder.alloca(ir.ArrayType(intp, len(rest)))
+        for axis, extent in enumerate(rest):
+            builder.store(extent, cgutils.gep_inbounds(builder, place, 0, axis))
+        others = builder.bitcast(place, pointer)
     itemsize = context.get_constant(types.intp, _itemsize(context, type_))
-    meminfo = builder.call(function, [cgutils.get_null_value(cgutils.voidptr_t), excinfo, itemsize, *shape])
+    given = [excinfo, itemsize, first, second, intp(len(rest)), others]
+    kind = ir.FunctionType(pointer, [value.type for value in given]).as_pointer()
+    make = builder.module.globals.get(maker) or ir.GlobalVariable(builder.module, kind, maker)
+    meminfo = builder.call(builder.load(make), given)
     with builder.if_then(cgutils.is_null(builder, meminfo), likely=False):
         handler = getattr(builder, "_in_try_block", None)
         if handler is None:
@@ -144,29 +137,6 @@ def _allocated(
         else:
             builder.branch(handler["target"])
     return meminfo
-
-
-def _write_allocation(context: Any, function: ir.Function, type_: types.Array, allocate: Any) -> None:
-    """The body of a function of the size of an element and of extents, which gives null where it raises."""
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-
-    def fails(condition: ir.Value, error: type[Exception], message: str) -> None:
-        with builder.if_then(condition, likely=False):
-            context.call_conv.set_static_user_exc(builder, error, (message,))
-            builder.ret(cgutils.get_null_value(cgutils.voidptr_t))
-
-    _, _, size, *shape = function.args
-    is_too_large = is_negative = ir.IntType(1)(0)
-    for extent in shape:
-        is_negative = builder.or_(is_negative, builder.icmp_signed("<", extent, extent.type(0)))
-        product = builder.smul_with_overflow(size, extent)
-        size = builder.extract_value(product, 0)
-        is_too_large = builder.or_(is_too_large, builder.extract_value(product, 1))
-    fails(is_negative, ValueError, "negative dimensions not allowed")
-    fails(is_too_large, ValueError, "array is too big")
-    meminfo = allocate(context, builder, type_, size)
-    fails(cgutils.is_null(builder, meminfo), MemoryError, "Allocation failed (probably too large).")
-    builder.ret(meminfo)
 
 
 def _memory(builder: ir.IRBuilder, meminfo: ir.Value) -> ir.Value:
@@ -194,10 +164,10 @@ def _itemsize(context: Any, type_: types.Array) -> int:
 
 
 def new_array(
-    context: Any, builder: ir.IRBuilder, type_: types.Array, shape: Sequence[ir.Value], zeroed: bool, allocate: Any
+    context: Any, builder: ir.IRBuilder, type_: types.Array, shape: Sequence[ir.Value], zeroed: bool, maker: str
 ) -> ir.Value:
-    """An array over memory that `allocate` gets; ValueError and MemoryError as numba's own np.empty."""
-    meminfo = _allocated(context, builder, type_, shape, allocate)
+    """An array over memory of `maker`, of the pool's; ValueError and MemoryError as numba's own np.empty."""
+    meminfo = _allocated(context, builder, type_, shape, maker)
     data = _memory(builder, meminfo)
     itemsize = context.get_constant(types.intp, _itemsize(context, type_))
     # from the innermost axis outwards
@@ -227,8 +197,8 @@ def new_array(
 
 
 for _zeroed, _new, _new_like in ((False, empty, empty_like), (True, zeros, zeros_like)):
-    told(_new, of_shape, shaped(_zeroed, block), 1, 2)
-    told(_new_like, of_like, like(_zeroed, block), 1)
+    told(_new, of_shape, shaped(_zeroed, BLOCK), 1, 2)
+    told(_new_like, of_like, like(_zeroed, BLOCK), 1)
 
 
 # ----------------------------------------------------------------------------------------------------- lists of arrays

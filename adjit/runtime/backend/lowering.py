@@ -28,8 +28,15 @@ from numba.core.lowering import Lower
 from numba.np import arrayobj
 
 from adjit.runtime.backend import lifetimes, machine_code
-from adjit.runtime.backend.arrays import append, are_listed, empty_list, item_of_list, new_array, put_there
-from adjit.runtime.backend.stand_ins import allocation
+from adjit.runtime.backend.arrays import (
+    append,
+    are_listed,
+    empty_list,
+    item_of_list,
+    new_array,
+    put_there,
+)
+from adjit.runtime.backend.pool import ALLOCATION
 from adjit.runtime.backend.wrapper import suits, write_wrapper
 
 # Values without references to count.
@@ -624,7 +631,7 @@ class GeneratedLower(Lower):
             return None
         given = self.loadvar(expr.func.name)
         shape = [self._extracted(given, array, "shape", axis) for axis in range(array.ndim)]
-        made = new_array(self.context, self.builder, resty, shape, False, allocation)
+        made = new_array(self.context, self.builder, resty, shape, False, ALLOCATION)
         target, source = (self._extracted(one, array, "data") for one in (made, given))
         count, size = (self._extracted(given, array, field) for field in ("nitems", "itemsize"))
         cgutils.raw_memcpy(self.builder, target, source, count, size, align=1)

@@ -23,11 +23,15 @@
 @advise = internal global ptr null
 @map_flags = internal global i32 0
 @advice = internal global i32 0
+@make_block = internal global ptr null
+@alignment = internal global i32 0
+@faults = internal global ptr null
 
 declare ptr @NRT_Allocate(i64)
 declare void @NRT_Free(ptr)
 declare ptr @NRT_MemInfo_alloc_aligned(i64, i32)
 declare ptr @NRT_get_api()
+declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
 
 define ptr @adjit_pool_array(i64 %size, i32 %alignment) {
   %least = load i64, ptr @threshold
@@ -48,6 +52,75 @@ wrap:
   ret ptr %made
 failed:
   ret ptr null
+}
+
+; The memory of an array in the workspace, of two extents and `rest` others; null if it raises.
+define ptr @adjit_pool_block(ptr %raised, i64 %itemsize, i64 %first, i64 %second, i64 %rest, ptr %others) {
+  %make = load ptr, ptr @make_block
+  %made = call ptr @allocate(ptr %make, i32 64, ptr %raised, i64 %itemsize, i64 %first, i64 %second, i64 %rest, ptr %others)
+  ret ptr %made
+}
+
+; The same of one that goes back to the system.
+define ptr @adjit_pool_allocation(ptr %raised, i64 %itemsize, i64 %first, i64 %second, i64 %rest, ptr %others) {
+  %alignment = load i32, ptr @alignment
+  %made = call ptr @allocate(ptr @NRT_MemInfo_alloc_aligned, i32 %alignment, ptr %raised, i64 %itemsize, i64 %first, i64 %second, i64 %rest, ptr %others)
+  ret ptr %made
+}
+
+define internal ptr @allocate(ptr %make, i32 %alignment, ptr %raised, i64 %itemsize, i64 %first, i64 %second, i64 %rest, ptr %others) {
+  %row = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %itemsize, i64 %first)
+  %row_size = extractvalue { i64, i1 } %row, 0
+  %is_row_over = extractvalue { i64, i1 } %row, 1
+  %plane = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %row_size, i64 %second)
+  %plane_size = extractvalue { i64, i1 } %plane, 0
+  %is_plane_over = extractvalue { i64, i1 } %plane, 1
+  %is_over = or i1 %is_row_over, %is_plane_over
+  %signs = or i64 %first, %second
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %0 ], [ %next, %multiply ]
+  %size = phi i64 [ %plane_size, %0 ], [ %larger, %multiply ]
+  %is_too_large = phi i1 [ %is_over, %0 ], [ %is_too_large_now, %multiply ]
+  %sign = phi i64 [ %signs, %0 ], [ %sign_now, %multiply ]
+  %more = icmp ult i64 %k, %rest
+  br i1 %more, label %multiply, label %check
+multiply:
+  %place = getelementptr i64, ptr %others, i64 %k
+  %extent = load i64, ptr %place
+  %sign_now = or i64 %sign, %extent
+  %product = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %size, i64 %extent)
+  %larger = extractvalue { i64, i1 } %product, 0
+  %is_product_over = extractvalue { i64, i1 } %product, 1
+  %is_too_large_now = or i1 %is_too_large, %is_product_over
+  %next = add i64 %k, 1
+  br label %loop
+check:
+  %is_negative = icmp slt i64 %sign, 0
+  br i1 %is_negative, label %failed, label %check_size
+check_size:
+  br i1 %is_too_large, label %failed, label %memory
+memory:
+  %made = call ptr %make(i64 %size, i32 %alignment)
+  %is_null = icmp eq ptr %made, null
+  br i1 %is_null, label %failed, label %done
+failed:
+  %fault = phi i64 [ 0, %check ], [ 1, %check_size ], [ 2, %memory ]
+  %faults = load ptr, ptr @faults
+  %said = getelementptr { ptr, i32, ptr, ptr, i32 }, ptr %faults, i64 %fault
+  store ptr %said, ptr %raised
+  ret ptr null
+done:
+  ret ptr %made
+}
+
+; What makes blocks, how other arrays are aligned, and what numba has of errors that are raised: for an extent below zero,
+; too many bytes, and no memory.
+define void @adjit_pool_set(ptr %make, i32 %alignment, ptr %faults) {
+  store ptr %make, ptr @make_block
+  store i32 %alignment, ptr @alignment
+  store ptr %faults, ptr @faults
+  ret void
 }
 
 define i64 @adjit_pool_held() {

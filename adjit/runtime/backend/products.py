@@ -23,7 +23,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from adjit.runtime.backend.arrays import block, leaves, new_array, part, told
+from adjit.runtime.backend.arrays import leaves, new_array, part, told
+from adjit.runtime.backend.pool import BLOCK
 from adjit.runtime.library.products import add_product, subtract_product
 from adjit.runtime.library.workspace import dot, product_type
 
@@ -45,7 +46,7 @@ def _lower_dot(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.
         flags.append(context.get_constant(types.intp, int(is_turned)))
         extents.append(leaves(builder, part(context, builder, kind, value, "shape")))
     (rows, _), (_, columns) = extents
-    out = new_array(context, builder, sig.return_type, (rows, columns), False, block)
+    out = new_array(context, builder, sig.return_type, (rows, columns), False, BLOCK)
     taken = (*kinds, sig.return_type, types.intp, types.intp)
     call = known_call(dot_into, taken)
     assert call is not None

@@ -20,6 +20,7 @@ from numba import types
 from numba.cpython.builtins import do_minmax
 
 from adjit.runtime.backend.arrays import like, of_like, of_shape, shaped, told
+from adjit.runtime.backend.pool import ALLOCATION
 
 _STAND_INS: dict[tuple[Any, int], Callable[..., Any]] = {}
 
@@ -43,15 +44,10 @@ def _stands_for(original: Callable[..., Any], count: int, typer: Any, lower: Any
 # -------------------------------------------------------------------------------------------------------------- arrays
 
 
-def allocation(context: Any, builder: llvm.IRBuilder, type_: types.Array, size: llvm.Value) -> llvm.Value:
-    alignment = context.get_constant(types.uint32, context.get_preferred_array_alignment(type_.dtype))
-    return context.nrt.meminfo_alloc_aligned_unchecked(builder, size, alignment)
-
-
 for _count in (1, 2):
     for _zeroed, _new, _new_like in ((False, np.empty, np.empty_like), (True, np.zeros, np.zeros_like)):
-        _stands_for(_new, _count, of_shape, shaped(_zeroed, allocation))
-        _stands_for(_new_like, _count, of_like, like(_zeroed, allocation))
+        _stands_for(_new, _count, of_shape, shaped(_zeroed, ALLOCATION))
+        _stands_for(_new_like, _count, of_like, like(_zeroed, ALLOCATION))
 
 
 # ------------------------------------------------------------------------------------------------------------- numbers

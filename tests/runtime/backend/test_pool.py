@@ -1,5 +1,6 @@
 """Memory that arrays give back: it is taken again, never while it is held, by any thread, and within bounds."""
 
+import ctypes
 import re
 import threading
 from pathlib import Path
@@ -61,6 +62,36 @@ def test_faults_are_numpys():
         made(2**61)
     with pytest.raises(MemoryError):
         made(2**58)
+
+
+@njit
+def of_rank(rank, a, b):
+    if rank == 3:
+        return workspace.empty((2, a, b)).size + np.empty((a, b, 2)).size
+    return workspace.empty((b, 2, 1, a)).size + np.empty((a, 1, 1, 2 * b)).size
+
+
+def test_extents_are_checked_whatever_their_number():
+    for rank in (3, 4):
+        assert [of_rank(rank, 3, 5), of_rank(rank, 0, 5)] == [60, 0]
+        for a, b in ((-1, 5), (5, -1), (-(2**40), 2**40)):
+            with pytest.raises(ValueError, match="negative"):
+                of_rank(rank, a, b)
+        with pytest.raises(ValueError, match="too big"):
+            of_rank(rank, 2**31, 2**31)
+    assert of_rank.py_func(3, 3, 5) == 60
+
+
+def test_code_that_numba_kept_finds_the_pool():
+    """Its first call may come before anything is compiled here."""
+    raised = ctypes.c_void_p()
+    for name in (pool.BLOCK, pool.ALLOCATION):
+        make = pool._FIRST[name]
+        assert make(ctypes.addressof(raised), 8, 3, 1, 0, None)
+        assert not raised.value
+        assert make(ctypes.addressof(raised), 8, 3, -1, 0, None) is None
+        assert pool._Fault.from_address(raised.value).length == 77
+        raised.value = None
 
 
 def test_memory_comes_back_and_is_taken_again():
