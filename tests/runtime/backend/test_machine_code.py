@@ -205,6 +205,16 @@ def handed_on_through_much(x):
     return s
 
 
+def handed_on_by_two_ways(x, limit):
+    total = 0.0
+    for k in range(x.size):
+        if x[k] < limit:
+            total += 0.5 * x[k] * x[k]
+        else:
+            total += limit * (x[k] - 0.5 * limit)
+    return total
+
+
 def nested(x, order):
     total = 0.0
     for _ in range(x.size):
@@ -230,6 +240,7 @@ LEFT_OVER = "llvm.loop.vectorize.followup_epilogue"
         (long, (LINE, PLACES), {None}),
         (handed_on, (LINE, types.float64), {LEFT_OVER}),
         (handed_on_through_much, (LINE,), {None}),
+        (handed_on_by_two_ways, (LINE, types.float64), {None}),
         (nested, (LINE, PLACES), {None}),
     ],
 )
