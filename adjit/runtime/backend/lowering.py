@@ -25,7 +25,7 @@ from numba import types
 from numba.core import cgutils, ir
 from numba.core.errors import LoweringError, new_error_context  # type: ignore[attr-defined]
 from numba.core.lowering import Lower
-from numba.np import arrayobj
+from numba.np import arrayobj, npyimpl, ufunc_db
 
 from adjit.runtime.backend import lifetimes, machine_code
 from adjit.runtime.backend.arrays import (
@@ -51,6 +51,9 @@ _OTHER_SIZE = "total size of new array must be unchanged"
 
 _FLOAT_INSTRUCTIONS = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul", operator.truediv: "fdiv"}
 _INTEGER_INSTRUCTIONS = {operator.add: "add", operator.sub: "sub", operator.mul: "mul"}
+_DIVISIONS = {
+    operator.floordiv: "quotient", operator.ifloordiv: "quotient", operator.mod: "rest", operator.imod: "rest",
+}  # fmt: skip
 _COMPARISONS = {
     operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==", operator.ne: "!=",
 }  # fmt: skip
@@ -148,9 +151,19 @@ class GeneratedLower(Lower):
         elif type(inst) is ir.Assign:
             argument = inst.value.index + 1 if isinstance(inst.value, ir.Arg) else None
             self.storevar(self.lower_assign(self.typeof(inst.target.name), inst), inst.target.name, argidx=argument)
+        elif type(inst) is ir.Return and self._is_returned_as_it_is(inst.value.name):
+            self.call_conv.return_value(self.builder, self.loadvar(inst.value.name))
         else:
             return super().lower_inst(inst)
         return None
+
+    def _is_returned_as_it_is(self, name: str) -> bool:
+        """Whether a value is the same where it is returned, so that it is not taken apart for that."""
+        kind = self.typeof(name)
+        if self.genlower or kind != self.fndesc.restype or not isinstance(kind, types.BaseTuple | types.Array):
+            return False
+        model = self.context.data_model_manager[kind]
+        return bool(model.get_value_type() == model.get_return_type())
 
     def alloca_lltype(self, name: str, lltype: llvm.Type, datamodel: Any = None) -> llvm.Value:
         if not isinstance(getattr(datamodel, "fe_type", None), types.Array):
@@ -283,12 +296,18 @@ class GeneratedLower(Lower):
     def incref(self, typ: types.Type, val: llvm.Value) -> None:
         if isinstance(typ, types.Array):
             super().incref(types.MemInfoPointer(typ.dtype), self._extracted(val, typ, "meminfo"))
+        elif isinstance(typ, types.BaseTuple):
+            for position, kind in enumerate(_parts(typ)):
+                self.incref(kind, self._field(val, position))
         elif not _is_plain(typ):
             super().incref(typ, val)
 
     def decref(self, typ: types.Type, val: llvm.Value) -> None:
         if isinstance(typ, types.Array):
             super().decref(types.MemInfoPointer(typ.dtype), self._extracted(val, typ, "meminfo"))
+        elif isinstance(typ, types.BaseTuple):
+            for position, kind in enumerate(_parts(typ)):
+                self.decref(kind, self._field(val, position))
         elif not _is_plain(typ):
             super().decref(typ, val)
 
@@ -340,7 +359,7 @@ class GeneratedLower(Lower):
             made = self._power(resty, expr)
             return super().lower_binop(resty, expr, op) if made is None else made
         # numba would look for the types of this one again, with each operand as a constant or not
-        write = self._instruction(op, self.fndesc.calltypes[expr])
+        write = self._instruction(op, self.fndesc.calltypes[expr], self._is_natural(expr.lhs))
         if write is None:
             return super().lower_binop(resty, expr, op)
         signature = self.fndesc.calltypes[expr]
@@ -370,8 +389,9 @@ class GeneratedLower(Lower):
                 base = builder.fmul(base, base)
         return self.context.cast(builder, product, kind, resty)
 
-    def _instruction(self, op: Any, signature: Any) -> Callable[..., llvm.Value] | None:
-        """What writes an operation on two numbers of one type."""
+    def _instruction(self, op: Any, signature: Any, is_natural: bool) -> Callable[..., llvm.Value] | None:
+        """What writes an operation on two numbers of one type; `is_natural`: it is known that the first is not
+        negative."""
         builder: Any = self.builder
         kind: Any = signature.args[0]
         if kind != signature.args[1]:
@@ -387,7 +407,30 @@ class GeneratedLower(Lower):
                 return functools.partial(builder.icmp_signed, _COMPARISONS[op])
             if op in _INTEGER_INSTRUCTIONS and signature.return_type == kind:
                 return functools.partial(getattr(builder, _INTEGER_INSTRUCTIONS[op]), flags=["nsw"])
+            is_raising = self.context.error_model.raise_on_fp_zero_division
+            if op in _DIVISIONS and signature.return_type == kind and not is_raising:
+                return functools.partial(self._divided, _DIVISIONS[op], is_natural)
         return None
+
+    def _divided(self, part: str, is_natural: bool, value: llvm.Value, divisor: llvm.Value) -> llvm.Value:
+        """The quotient of integers, rounded down, or what is left; 0 where numba has no quotient, without a branch."""
+        builder, kind = self.builder, value.type
+        known = divisor.constant if isinstance(divisor, llvm.Constant) else None
+        has_none = None
+        if known is None or known in (0, -1):
+            is_least = builder.icmp_signed("==", value, kind(-(2 ** (kind.width - 1))))
+            has_none = builder.and_(is_least, builder.icmp_signed("==", divisor, kind(-1)))
+            has_none = builder.or_(has_none, builder.icmp_signed("==", divisor, kind(0)))
+            divisor = builder.select(has_none, kind(1), divisor)
+        elif is_natural and known > 0:
+            return builder.udiv(value, divisor) if part == "quotient" else builder.urem(value, divisor)
+        rest = builder.srem(value, divisor)
+        is_below = builder.icmp_signed("<", builder.xor(rest, divisor), kind(0))
+        is_other = builder.and_(builder.icmp_signed("!=", rest, kind(0)), is_below)
+        if part == "rest":
+            return builder.select(is_other, builder.add(rest, divisor), rest)
+        quotient = builder.sub(builder.sdiv(value, divisor), builder.zext(is_other, kind))
+        return quotient if has_none is None else builder.select(has_none, kind(0), quotient)
 
     # ------------------------------------------------------------------------------------------------------- elements
 
@@ -642,7 +685,8 @@ class GeneratedLower(Lower):
     def _call(self, resty: Any, expr: ir.Expr) -> llvm.Value | None:
         callee = getattr(self.typeof(expr.func.name), "typing_key", None)
         known = (range, slice, "array.copy", "array.reshape", "list.append", *_EXTREMES)
-        if callee not in known or expr.kws or expr.vararg:
+        is_ufunc = isinstance(callee, np.ufunc)
+        if not (is_ufunc or callee in known) or expr.kws or expr.vararg:
             return None
         kinds = [self.typeof(a.name) for a in expr.args]
         if callee == "array.copy":
@@ -653,6 +697,8 @@ class GeneratedLower(Lower):
             return self._appended(expr, kinds)
         if callee in _EXTREMES:
             return self._extreme(_EXTREMES[callee], resty, expr, kinds)
+        if isinstance(callee, np.ufunc):
+            return self._of_numbers(callee, resty, expr, kinds)
         if callee is slice and resty == types.slice2_type:
             return self._slice(resty, expr, kinds)
         if callee is range and all(isinstance(k, types.Integer) for k in kinds):
@@ -678,6 +724,28 @@ class GeneratedLower(Lower):
         # so written, and not as two choices, it is one instruction but for nan
         is_taken = self.builder.or_(is_taken, self.builder.fcmp_unordered("uno", other, other))
         return self.builder.select(is_taken, other, one)
+
+    def _of_numbers(
+        self, function: np.ufunc, resty: types.Type, expr: ir.Expr, kinds: Sequence[types.Type]
+    ) -> llvm.Value | None:
+        """A ufunc of numbers, which numba writes as a loop of one trip."""
+        is_known = function.nout == 1 and len(kinds) == function.nin and function in ufunc_db.get_ufuncs()
+        if not is_known or not all(isinstance(k, types.Number | types.Boolean) for k in (resty, *kinds)):
+            return None
+        signature = self.fndesc.calltypes[expr]
+        values = [
+            self.context.cast(self.builder, self.loadvar(argument.name), kind, taken)
+            for argument, kind, taken in zip(expr.args, kinds, signature.args, strict=True)
+        ]
+        if function is np.sign and isinstance(resty, types.Float) and signature.args == (resty,):
+            return self._sign(values[0])
+        return npyimpl._ufunc_db_function(function)(self.context, self.builder, signature).generate(*values)
+
+    def _sign(self, value: llvm.Value) -> llvm.Value:
+        """The sign of a float, zero and nan as they are, without a branch."""
+        builder, zero = self.builder, value.type(0.0)
+        below = builder.select(builder.fcmp_ordered("<", value, zero), value.type(-1.0), value)
+        return builder.select(builder.fcmp_ordered(">", value, zero), value.type(1.0), below)
 
     def _slice(self, resty: types.SliceType, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
         if len(expr.args) != 2 or not all(isinstance(k, types.Integer | types.NoneType) for k in kinds):

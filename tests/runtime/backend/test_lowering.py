@@ -268,6 +268,64 @@ def test_a_division_by_zero_is_what_the_error_model_says():
         njit(quotient, pipeline_class=GeneratedCompiler)(1.0, 0.0)
 
 
+def divided(a, b):
+    return a // b, a % b
+
+
+def divided_by_constants(a):
+    return a // 3, a % 3, a // -2, a % -2, a // 1, a % 1, a // -1, a % -1
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint16])
+def test_quotients_of_integers_are_those_of_numba(kind):
+    """Of the least by -1, and of any by zero, too."""
+    ends = np.iinfo(kind)
+    made, by_constants = compiled(divided), compiled(divided_by_constants)
+    wanted, wanted_by_constants = (njit(f, error_model="numpy") for f in (divided, divided_by_constants))
+    values = [kind(x) for x in {0, 1, 2, 3, 7, ends.max, ends.min, ends.min // 3 + 1, -1 if ends.min else 5}]
+    for a in values:
+        assert by_constants(a) == wanted_by_constants(a)
+        for b in values:
+            assert made(a, b) == wanted(a, b)
+    with pytest.raises(ZeroDivisionError):
+        njit(divided, pipeline_class=GeneratedCompiler)(kind(1), kind(0))
+
+
+def turns(n):
+    total = 0
+    for k in range(n):
+        total += k % 3 + 100 * (k // 4) + 1000 * ((k + 2) // 7)
+    return total
+
+
+def test_quotients_of_counters():
+    assert compiled(turns)(50) == turns(50)
+
+
+def of_numbers(x, y, k):
+    return np.sign(x), np.floor(x), np.exp(x), np.hypot(x, y), np.isnan(x), np.sign(k), np.exp(k), np.logical_and(x, k)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_ufuncs_of_numbers_are_those_of_numba(monkeypatch, kind):
+    texts, add = [], CPUCodeLibrary.add_ir_module
+
+    def noted(self, module):
+        texts.append(str(module))
+        return add(self, module)
+
+    monkeypatch.setattr(CPUCodeLibrary, "add_ir_module", noted)
+    made, wanted = compiled(of_numbers), njit(of_numbers)
+    made(kind(1.0), kind(0.5), 2)
+    assert not any("loop.index" in text for text in texts)
+    for x in (1.5, -2.5, 0.0, -0.0, np.inf, -np.inf, np.nan):
+        for k in (-3, 0, 2):
+            found, right = made(kind(x), kind(0.5), k), wanted(kind(x), kind(0.5), k)
+            assert [type(x) for x in found] == [type(x) for x in right]
+            np.testing.assert_array_equal(found, right)
+            assert np.signbit(found[0]) == np.signbit(right[0])
+
+
 def extremes(a, b):
     return np.maximum(a, b), np.minimum(a, b)
 
