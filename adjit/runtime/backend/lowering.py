@@ -39,6 +39,8 @@ from adjit.runtime.backend.arrays import (
 from adjit.runtime.backend.pool import ALLOCATION
 from adjit.runtime.backend.wrapper import suits, write_wrapper
 
+_PARTS = frozenset((llvm.InsertValue, llvm.ExtractValue, llvm.GEPInstr))
+
 # Values without references to count.
 _PLAIN = types.Number | types.Boolean | types.RangeType | types.RangeIteratorType | types.SliceType | types.NoneType
 
@@ -117,6 +119,10 @@ class GeneratedLower(Lower):
 
     def _is_free(self, name: str) -> bool:
         return _is_plain(self.typeof(name))
+
+    def lower_normal_function(self, fndesc: Any) -> None:
+        super().lower_normal_function(fndesc)
+        _leave_out_unused(self.function)
 
     def create_cfunc_wrapper(self) -> None:
         """Nothing: few functions are called by address, and the dispatcher makes it for those."""
@@ -929,6 +935,28 @@ class GeneratedLower(Lower):
             return self._least_of(made.args[0]) if len(made.args) > 1 else 0
         stop = self._least_of(made.args[1])
         return None if stop is None else stop + 1
+
+
+def _leave_out_unused(function: llvm.Function) -> None:
+    """Takes out what puts values together, or takes them apart, that nothing needs whole: LLVM would read it first."""
+    used, parts = set[int](), dict[int, llvm.Instruction]()
+    for block in function.blocks:
+        for made in block.instructions:
+            if type(made) in _PARTS:
+                parts[id(made)] = made
+            else:
+                used.update(map(id, _operands(made)))
+    left = list(parts.keys() & used)
+    while left:
+        found = parts.keys() & map(id, parts[left.pop()].operands)
+        left.extend(found - used)
+        used |= found
+    for block in {parts[place].parent for place in parts.keys() - used}:
+        block.instructions[:] = [made for made in block.instructions if id(made) not in parts or id(made) in used]
+
+
+def _operands(made: llvm.Instruction) -> Sequence[llvm.Value]:
+    return [value for value, _ in made.incomings] if isinstance(made, llvm.PhiInstr) else made.operands
 
 
 def _last_phi(value: llvm.Instruction) -> llvm.Instruction:
