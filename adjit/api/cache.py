@@ -114,6 +114,7 @@ class DerivativeCache(Cache):
     def __init__(self, derivative: Derivative, options: Any, name: str) -> None:
         self.derivative, self.options, self.name = derivative, options, name
         self.enabled = True
+        self._looked_for: dict[tuple[types.Type, ...], Key] = {}
         self._made: dict[tuple[types.Type, ...], _Made] = {}
 
     @property
@@ -130,13 +131,17 @@ class DerivativeCache(Cache):
         clear_cache()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        kept = self._kept(argument_types(sig))
+        given = argument_types(sig)
+        key = self._key(given)
+        kept = None if key is None else self._found(key)
         if kept is None:
+            if key is not None:
+                self._looked_for[given] = key
             return None
         if not all(others.is_installed(*extension) for extension in kept.extensions):
             return None
         try:
-            found = unpacked_code(target_context, kept.code, kept.symbols)
+            found = unpacked_code(target_context, kept.code, kept.symbols, kept.text)
         except _STALE:
             return None
         if found is None:
@@ -175,7 +180,8 @@ class DerivativeCache(Cache):
         compiled."""
         from adjit.transform.emit import module_text
 
-        key = self._key(tuple(given))
+        # what was bound anew since it was looked for makes another one in the end
+        key = self._looked_for.pop(tuple(given), None) or self._key(tuple(given))
         if key is None:
             return
         extensions = others.implementers((*key.callables, *emitted.globals.values()), KNOWN)
@@ -194,7 +200,8 @@ class DerivativeCache(Cache):
 
     def text(self, given: Sequence[types.Type]) -> str | None:
         """The generated source for these types, if it is kept."""
-        kept = self._kept(tuple(given))
+        key = self._key(tuple(given))
+        kept = None if key is None else self._found(key)
         return None if kept is None else kept.text
 
     def check_kept(self, given: tuple[types.Type, ...]) -> None:
@@ -215,11 +222,8 @@ class DerivativeCache(Cache):
             self._refuse(str(reason))
             return None
 
-    def _kept(self, given: tuple[types.Type, ...]) -> _Kept | None:
-        """What is kept for these types."""
-        key = self._key(given)
-        if key is None:
-            return None
+    def _found(self, key: Key) -> _Kept | None:
+        """What is kept under a key."""
         try:
             payload = store.read(self._name_of(key.text))
         except OSError as fault:

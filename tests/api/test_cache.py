@@ -13,7 +13,7 @@ import adjit
 from adjit.api import cache, store
 
 PROGRAM = """
-import json, sys
+import io, json, sys
 import numpy as np
 import numba.core.event as events
 import adjit
@@ -55,6 +55,9 @@ found["jacobian"] = adjit.jacrev(lambda x: x * x, cache=True)(x).tolist()
 found["compiled"] = Compiled.count
 found["transformed"] = "adjit.transform.pipeline" in sys.modules
 found["source"] = adjit.value_and_grad(energy, cache=True).source(x, tuned=True)
+shown = io.StringIO()
+adjit.value_and_grad(energy, cache=True).inspect_types(file=shown)
+found["shown"] = shown.getvalue()
 found["loaded"] = "adjit.transform.pipeline" in sys.modules
 found["same"] = bool(np.allclose(plain(x)[1], gradient, rtol=1e-15))
 print(json.dumps(found))
@@ -118,6 +121,9 @@ def test_a_second_process_neither_transforms_nor_compiles(program):
     # the source is kept as well
     assert second["source"] == first["source"]
     assert "# over all angles" in second["source"]
+    # and stands where numba says of what type each variable is
+    assert "int64" in first["shown"]
+    assert second["source"] in second["shown"]
     assert not second["loaded"]
 
 
