@@ -37,6 +37,7 @@ from adjit.runtime.backend.arrays import (
     put_there,
 )
 from adjit.runtime.backend.pool import ALLOCATION
+from adjit.runtime.backend.stand_ins import stand_in
 from adjit.runtime.backend.wrapper import suits, write_wrapper
 
 _PARTS = frozenset((llvm.InsertValue, llvm.ExtractValue, llvm.GEPInstr))
@@ -765,23 +766,30 @@ class GeneratedLower(Lower):
         return self._made(resty, start=start, stop=stop, step=cgutils.intp_t(1))
 
     def _range(self, resty: types.RangeType, expr: ir.Expr, kinds: Sequence[types.Type]) -> _Parts | None:
-        step = kinds[2].literal_value if len(kinds) == 3 and isinstance(kinds[2], types.IntegerLiteral) else 1
-        if (len(kinds) == 3 and not isinstance(kinds[2], types.IntegerLiteral)) or step == 0 or not resty.dtype.signed:
+        if not resty.dtype.signed:
             return None
+        own = self.context.get_value_type(resty.dtype)
         values = [
             self.context.cast(self.builder, self.loadvar(a.name), k, resty.dtype)
-            for a, k in zip(expr.args[:2], kinds, strict=False)
+            for a, k in zip(expr.args, kinds, strict=True)
         ]
-        own = self.context.get_value_type(resty.dtype)
+        step = own(1)
+        if len(kinds) == 3:
+            step, least = values.pop(), self._least_of(expr.args[2])
+            if isinstance(kinds[2], types.IntegerLiteral):
+                step = own(kinds[2].literal_value)
+            if step.constant == 0 if isinstance(step, llvm.Constant) else least is None or least < 1:
+                return None
         start, stop = values if len(values) == 2 else (own(0), values[0])
-        return _Parts(resty, (start, stop, own(step)))
+        return _Parts(resty, (start, stop, step))
 
     def _range_iterator(self, expr: ir.Expr) -> llvm.Value | None:
         held = self._blk_local_varmap.get(expr.value.name)
         if not isinstance(held, _Parts) or not isinstance(held.kind, types.RangeType):
             return None
         builder, (start, stop, increment) = self.builder, held.values
-        zero, step = start.type(0), increment.constant
+        # one that is no constant goes upwards
+        zero, step = start.type(0), increment.constant if isinstance(increment, llvm.Constant) else 2
         kind = held.kind.iterator_type
         if abs(step) == 1:
             if isinstance(start, llvm.Constant):
@@ -894,6 +902,11 @@ class GeneratedLower(Lower):
             return 0 if is_size else None
         if made.op == "static_getitem":
             return 0 if self._is_shape(self._definition(made.value)) else None
+        if made.op == "call":
+            return self._least_of_call(made)
+        if made.op == "binop" and made.fn is operator.mul:
+            left, right = self._least_of(made.lhs), self._least_of(made.rhs)
+            return None if left is None or right is None or min(left, right) < 0 else left * right
         if made.op == "binop" and made.fn in (operator.add, operator.sub):
             left, right = self._least_of(made.lhs), self._constant(made.rhs)
             if made.fn is operator.add:
@@ -902,6 +915,15 @@ class GeneratedLower(Lower):
                 right = -right
             return None if left is None or right is None else left + right
         return None
+
+    def _least_of_call(self, made: ir.Expr) -> int | None:
+        """What the least or the greatest of some numbers is not below."""
+        callee = getattr(self.typeof(made.func.name), "typing_key", None)
+        known = [least for argument in made.args if (least := self._least_of(argument)) is not None]
+        if callee in (max, stand_in(max, len(made.args))):
+            return max(known, default=None)
+        is_least = callee in (min, stand_in(min, len(made.args))) and len(known) == len(made.args)
+        return min(known, default=None) if is_least else None
 
     def _constant(self, variable: ir.Var) -> int | None:
         kind = self.typeof(variable.name)

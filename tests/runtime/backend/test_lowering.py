@@ -142,6 +142,23 @@ _RANGES = {function: compiled(function) for function in (counted_up, counted_dow
 _by_any = compiled(by_any)
 
 
+def by_blocks(n, width):
+    step = min(64, max(1, n), 16 * max(1, width // 5))
+    seen = []
+    for first in range(0, n, step):
+        seen.append(first)
+        for k in range(n, first, step):
+            seen.append(-k)
+    return seen
+
+
+def test_ranges_whose_step_is_known_to_be_positive():
+    made = compiled(by_blocks)
+    for n in (-3, 0, 1, 63, 64, 200):
+        for width in (-20, 0, 3, 4, 7, 11, 100):
+            assert made(n, width) == by_blocks(n, width)
+
+
 def test_a_step_of_zero_is_an_error():
     with pytest.raises(ValueError, match="must not be zero"):
         _by_any(0, 3, 0)
