@@ -2,12 +2,12 @@
 
 In: the types of a function that is compiled. Out: a module of LLVM with its wrapper.
 
-    grad(x)         the fields of x are loaded where numba has them, and go to the function one by one
+    grad(x)         the fields of x are put where numba has them, and go to the function one by one
 
 numba's own loads each array whole, takes it apart for the call and again for the references that are given back, and
 puts results together to store them: most of its instructions, on which LLVM spends a tenth of a short compilation. What
-all wrappers do, to check an argument, to make an object of a result, to raise what was raised, are calls of functions
-that a process compiles once: half of the instructions that are left, and 0.84 of the first gradient of ten lines.
+all wrappers do, to take all arguments, to make an object of a result, to raise what was raised, are calls of functions
+that a process compiles once: two thirds of the instructions that are left.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SHAPE, _STRIDES = 5, 6  # of the fields of an array, which are extents and stri
 _ITEMSIZE = 3
 _CONSTANTS = 8  # of the body of an environment, after what is global
 
-_TAKE, _MAKE, _GIVE_BACK, _RAISE = "adjit_take_array", "adjit_make_array", "adjit_give_back", "adjit_raise"
+_TAKE, _MAKE, _GIVE_BACK, _RAISE = "adjit_take", "adjit_make_array", "adjit_give_back", "adjit_raise"
 
 # What wrappers call. An array is a place with the fields that numba has of it, its reference first; what is raised is
 # a pickle, or one of the class and a function that makes the arguments. ERROR_x is the class x, ENVIRONMENT where the
@@ -51,14 +51,129 @@ declare void @NRT_Free(ptr)
 declare ptr @numba_unpickle(ptr, i32, ptr)
 declare ptr @numba_runtime_build_excinfo_struct(ptr, ptr)
 declare i32 @numba_do_raise(ptr)
+declare i32 @PyArg_UnpackTuple(ptr, ptr, i64, i64, ...)
+declare i64 @PyTuple_Size(ptr)
+declare ptr @PyTuple_GetItem(ptr, i64)
+declare ptr @PyNumber_Float(ptr)
+declare double @PyFloat_AsDouble(ptr)
+declare ptr @PyNumber_Long(ptr)
+declare i64 @PyLong_AsLongLong(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyErr_Occurred()
 declare ptr @PyList_GetItem(ptr, i64)
 declare ptr @PyBytes_FromStringAndSize(ptr, i64)
 declare void @PyErr_SetString(ptr, ptr)
 declare void @PyErr_SetNone(ptr)
 declare void @PyErr_Clear()
 
+; Takes the arguments of a call, for each of which there is where it goes among the places, and what it is: an array of
+; elements of so many bytes, a float if that is 0, an integer if it is -1; below zero: the wrapper takes it. 1 and an
+; error if they are not so.
+define i32 @adjit_take(ptr %arguments, ptr %name, i64 %count, ptr %kinds, ptr %places) {
+  br label %clear
+clear:
+  ; so that what fails finds no references in those that come after it
+  %c = phi i64 [ 0, %0 ], [ %c_next, %cleared ]
+  %c_more = icmp ult i64 %c, %count
+  br i1 %c_more, label %look, label %check
+look:
+  %c_where = getelementptr { i64, i64 }, ptr %kinds, i64 %c
+  %c_offset = load i64, ptr %c_where
+  %c_is_others = icmp slt i64 %c_offset, 0
+  br i1 %c_is_others, label %cleared, label %clear_own
+clear_own:
+  %c_place = getelementptr i8, ptr %places, i64 %c_offset
+  store ptr null, ptr %c_place
+  br label %cleared
+cleared:
+  %c_next = add i64 %c, 1
+  br label %clear
+check:
+  %given = call i64 @PyTuple_Size(ptr %arguments)
+  %is_so_many = icmp eq i64 %given, %count
+  br i1 %is_so_many, label %test, label %other_count
+other_count:
+  %said = call i32 (ptr, ptr, i64, i64, ...) @PyArg_UnpackTuple(ptr %arguments, ptr %name, i64 %count, i64 %count)
+  ret i32 1
+test:
+  %k = phi i64 [ 0, %check ], [ %next, %taken ]
+  %more = icmp ult i64 %k, %count
+  br i1 %more, label %take, label %done
+take:
+  %where = getelementptr { i64, i64 }, ptr %kinds, i64 %k
+  %what = getelementptr { i64, i64 }, ptr %kinds, i64 %k, i32 1
+  %offset = load i64, ptr %where
+  %kind = load i64, ptr %what
+  %place = getelementptr i8, ptr %places, i64 %offset
+  %is_others = icmp slt i64 %offset, 0
+  br i1 %is_others, label %taken, label %own
+own:
+  %object = call ptr @PyTuple_GetItem(ptr %arguments, i64 %k)
+  switch i64 %kind, label %array [ i64 0, label %float
+                                   i64 -1, label %integer ]
+array:
+  %fault = call i32 @adjit_take_array(ptr %object, ptr %place, i64 %kind)
+  %is_fault = icmp ne i32 %fault, 0
+  br i1 %is_fault, label %failed, label %taken
+float:
+  %as_float = call ptr @PyNumber_Float(ptr %object)
+  %no_float = icmp eq ptr %as_float, null
+  br i1 %no_float, label %failed, label %read_float
+read_float:
+  %number = call double @PyFloat_AsDouble(ptr %as_float)
+  store double %number, ptr %place
+  call void @Py_DecRef(ptr %as_float)
+  br label %taken
+integer:
+  %as_integer = call ptr @PyNumber_Long(ptr %object)
+  %no_integer = icmp eq ptr %as_integer, null
+  br i1 %no_integer, label %failed, label %read_integer
+read_integer:
+  %whole = call i64 @PyLong_AsLongLong(ptr %as_integer)
+  store i64 %whole, ptr %place
+  call void @Py_DecRef(ptr %as_integer)
+  %may_be = icmp eq i64 %whole, -1
+  br i1 %may_be, label %ask, label %taken
+ask:
+  %error = call ptr @PyErr_Occurred()
+  %is_error = icmp ne ptr %error, null
+  br i1 %is_error, label %failed, label %taken
+taken:
+  %next = add i64 %k, 1
+  br label %test
+failed:
+  ret i32 1
+done:
+  ret i32 0
+}
+
+; Gives back the references of the arrays among the arguments.
+define void @adjit_give_back(i64 %count, ptr %kinds, ptr %places) {
+  br label %test
+test:
+  %k = phi i64 [ 0, %0 ], [ %next, %given ]
+  %more = icmp ult i64 %k, %count
+  br i1 %more, label %look, label %done
+look:
+  %where = getelementptr { i64, i64 }, ptr %kinds, i64 %k
+  %what = getelementptr { i64, i64 }, ptr %kinds, i64 %k, i32 1
+  %offset = load i64, ptr %where
+  %kind = load i64, ptr %what
+  %is_array = icmp sgt i64 %kind, 0
+  br i1 %is_array, label %give, label %given
+give:
+  %place = getelementptr i8, ptr %places, i64 %offset
+  call void @drop(ptr %place)
+  br label %given
+given:
+  %next = add i64 %k, 1
+  br label %test
+done:
+  ret void
+}
+
 ; The fields of an object that has to be an array of elements of this size; 1 and an error if it is not.
-define i32 @adjit_take_array(ptr %object, ptr %place, i64 %itemsize) {
+define internal i32 @adjit_take_array(ptr %object, ptr %place, i64 %itemsize) {
   %fault = call i32 @NRT_adapt_ndarray_from_python(ptr %object, ptr %place)
   %is_none = icmp ne i32 %fault, 0
   br i1 %is_none, label %failed, label %taken
@@ -74,7 +189,7 @@ done:
   ret i32 0
 }
 
-define void @adjit_give_back(ptr %place) {
+define internal void @drop(ptr %place) {
   %reference = load ptr, ptr %place
   %is_none = icmp eq ptr %reference, null
   br i1 %is_none, label %done, label %release
@@ -101,7 +216,7 @@ failed:
   br label %done
 done:
   %object = phi ptr [ %made, %make ], [ null, %failed ]
-  call void @adjit_give_back(ptr %place)
+  call void @drop(ptr %place)
   ret ptr %object
 }
 
@@ -169,7 +284,7 @@ def _shared() -> Any:
     text = _SHARED.replace("ENVIRONMENT", str(_dynfunc._impl_info["offsetof_env_body"] + _CONSTANTS))
     for error in (TypeError, RuntimeError, StopIteration, SystemError):
         text = text.replace(f"ERROR_{error.__name__}", str(id(error)))
-    machine = llvmlite.binding.Target.from_default_triple().create_target_machine(opt=0)
+    machine = llvmlite.binding.Target.from_default_triple().create_target_machine(opt=2)
     engine = llvmlite.binding.create_mcjit_compiler(llvmlite.binding.parse_assembly(text), machine)
     engine.finalize_object()
     for name in (_TAKE, _MAKE, _GIVE_BACK, _RAISE):
@@ -220,27 +335,48 @@ class _Wrapper(PyCallWrapper):
 
     def build_wrapper(self, api: Any, builder: Any, closure: Any, args: Any, kws: Any) -> None:
         self.api, self.builder, kinds = api, builder, self.fndesc.argtypes
-        objects = [api.alloca_obj() for _ in kinds]
-        is_parsed = api.unpack_tuple(args, self.fndesc.qualname, len(kinds), len(kinds), *objects)
-        with builder.if_then(cgutils.is_null(builder, is_parsed), likely=False):
-            builder.ret(api.get_null_object())
+        own = [k for k, kind in enumerate(kinds) if _is_array(kind) or kind in (types.float64, types.int64)]
+        fields = [self.context.get_value_type(kinds[k]) for k in own]
+        places = self._alloca(llvm.LiteralStructType(fields))
+        arrays = [cgutils.intp_t(len(kinds)), self._described(own), builder.bitcast(places, api.voidptr)]
+        name = self.context.insert_const_string(builder.module, self.fndesc.qualname)
+        fault = self._call(_TAKE, llvm.IntType(32), [args, name, *arrays])
         self.failed = builder.append_basic_block("failed")
-        # all at once, so that what fails finds no references in those that come after it
-        places = [self._place(kind) if _is_array(kind) else None for kind in kinds]
+        self._fails_if(cgutils.is_not_null(builder, fault))
         values: list[Any] = []
-        for kind, place, given in zip(kinds, places, objects, strict=True):
-            values += self._number(kind, given) if place is None else self._array(kind, place, given)
-        arrays = [place for place in places if place is not None]
+        for k, kind in enumerate(kinds):
+            if k not in own:
+                values += self._number(kind, api.tuple_getitem(args, k))
+            elif _is_array(kind):
+                values += self._array(kind, cgutils.gep_inbounds(builder, places, 0, own.index(k)))
+            else:
+                values.append(self._field(places, own.index(k)))
         code, result, excinfo = self._called(values)
-        self._give_back(arrays)
+        self._call(_GIVE_BACK, None, arrays)
         is_done = builder.or_(*(builder.icmp_signed("==", code, done) for done in (RETCODE_OK, RETCODE_NONE)))
         with builder.if_then(is_done, likely=True):
             builder.ret(self._boxed(self.fndesc.restype, result))
         self._call(_RAISE, None, [code, builder.load(excinfo)])
         builder.ret(api.get_null_object())
         builder.position_at_end(self.failed)
-        self._give_back(arrays)
+        self._call(_GIVE_BACK, None, arrays)
         builder.ret(api.get_null_object())
+
+    def _described(self, own: Sequence[int]) -> Any:
+        """Where each argument goes, and what it is. Each field has the size of a pointer."""
+        intp, rows, offset = cgutils.intp_t, [], 0
+        for k, kind in enumerate(self.fndesc.argtypes):
+            if k not in own:
+                rows.append((-1, -1))
+            elif _is_array(kind):
+                rows.append((offset, numpy_support.as_dtype(kind.dtype).itemsize))
+                offset += (_SHAPE + 2 * kind.ndim) * intp.width // 8
+            else:
+                rows.append((offset, 0 if kind == types.float64 else -1))
+                offset += intp.width // 8
+        row = llvm.LiteralStructType([intp, intp])
+        table = llvm.Constant(llvm.ArrayType(row, len(rows)), [llvm.Constant(row, list(one)) for one in rows])
+        return self.builder.bitcast(cgutils.global_constant(self.builder, "arguments", table), self.api.voidptr)
 
     def _call(self, name: str, result: llvm.Type | None, values: Sequence[Any]) -> Any:
         """A call of one of the functions that wrappers share."""
@@ -251,24 +387,14 @@ class _Wrapper(PyCallWrapper):
         with self.builder.goto_entry_block():
             return self.builder.alloca(kind)
 
-    def _place(self, kind: types.Type) -> Any:
-        """Where the fields of an array will be. Until then there is no reference to give back."""
-        place = self._alloca(self.context.get_value_type(kind))
-        reference = cgutils.gep_inbounds(self.builder, place, 0, 0)
-        self.builder.store(cgutils.get_null_value(reference.type.pointee), reference)
-        return place
-
     def _number(self, kind: types.Type, given: Any) -> list[Any]:
-        native = self.api.to_native_value(kind, self.builder.load(given))
+        native = self.api.to_native_value(kind, given)
         self._fails_if(native.is_error)
         return list(self.context.call_conv._get_arg_packer((kind,)).as_arguments(self.builder, (native.value,)))
 
-    def _array(self, kind: Any, place: Any, given: Any) -> list[Any]:
+    def _array(self, kind: Any, place: Any) -> list[Any]:
         """The fields of an array, as the function takes them."""
-        builder = self.builder
         itemsize = cgutils.intp_t(numpy_support.as_dtype(kind.dtype).itemsize)
-        fault = self._call(_TAKE, llvm.IntType(32), [builder.load(given), self._address(place), itemsize])
-        self._fails_if(cgutils.is_not_null(builder, fault))
         fields = [self._field(place, k) if k != _ITEMSIZE else itemsize for k in range(_SHAPE)]
         return fields + [self._field(place, k, axis) for k in (_SHAPE, _STRIDES) for axis in range(kind.ndim)]
 
@@ -292,10 +418,6 @@ class _Wrapper(PyCallWrapper):
         if state is not None:
             self.api.restore_thread(state)
         return code, result, excinfo
-
-    def _give_back(self, arrays: Sequence[Any]) -> None:
-        for place in arrays:
-            self._call(_GIVE_BACK, None, [self._address(place)])
 
     def _boxed(self, kind: Any, place: Any) -> Any:
         """The object for a result in memory."""

@@ -95,6 +95,38 @@ def test_what_is_no_array_of_the_type():
         assert sys.getrefcount(wrong) == before
 
 
+def of_kinds(a, x, n, y, flag, small, b):
+    return a.sum() * x + n * y + small + b[0, 0] if flag else x
+
+
+def test_arguments_of_all_kinds():
+    kinds = (types.float64[::1], types.float64, types.int64, types.float32, types.boolean, types.int16)
+    call = compiled(of_kinds).compile((*kinds, types.complex128[:, :]))
+    a, b = np.arange(3.0), np.ones((2, 4), complex)[:, ::2]
+    given = (a, 2, -1, 0.5, True, 7, b)
+    assert call(*given) == 6.0 - 0.5 + 7.0 + 1.0
+    assert call(*given[:4], 0, 7, b) == 2.0
+    assert call(a, 2.5, 2**63 - 1, 0.0, True, 0, b) == 8.5
+    assert call(a, 1, -(2**63), 1.0, True, 0, b) == 4.0 - 2.0**63
+    counts = [sys.getrefcount(array) for array in (a, b)]
+    for wrong, error in (
+        ((a, [], -1, 0.5, True, 7, b), TypeError),
+        ((a, 2, None, 0.5, True, 7, b), TypeError),
+        ((a, 2, 2**63, 0.5, True, 7, b), OverflowError),
+        ((a, 2, -1, object(), True, 7, b), TypeError),
+        ((a, 2, -1, 0.5, True, 7, np.ones(3)), TypeError),
+        ((a, 2, -1), TypeError),
+        ((*given, 1), TypeError),
+    ):
+        with pytest.raises(error):
+            call(*wrong)
+    del wrong
+    assert [sys.getrefcount(array) for array in (a, b)] == counts
+    number = compiled(lambda n: n + 1).compile((types.int32,))
+    assert number(3) == 4
+    assert compiled(lambda: 1.5).compile(())() == 1.5
+
+
 def test_what_it_is_for():
     matrix = types.float64[:, ::1]
     assert suits(types.Tuple((types.float64, types.UniTuple(matrix, 3))), (matrix, types.int64, types.boolean))
