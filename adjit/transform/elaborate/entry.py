@@ -47,6 +47,7 @@ from adjit.transform.elaborate.values.frame import (
     LocalFunction,
     RecursesAtRunTime,
     RowsChange,
+    RunsThroughChanges,
     wrap,
 )
 from adjit.transform.elaborate.values.launches import Launched
@@ -142,11 +143,12 @@ def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.F
     """What `run` makes: items of lists are as they are where a variable takes them, if nothing replaces them or changes
     what is in them, and of one shape; calls of functions by themselves are written out, if they come to an end."""
     owns_rows, items_change, own_extents, keeps_chosen, recursive = False, False, False, False, list[object]()
+    changing: dict[cst.CSTNode, str] = {}
     while True:
         ctx = new_context(build_derivative)
         ctx.owns_rows, ctx.items_change, ctx.own_extents = owns_rows, items_change, own_extents
         ctx.keeps_chosen = keeps_chosen
-        ctx.recursive = dict.fromkeys(recursive)
+        ctx.recursive, ctx.changing = dict.fromkeys(recursive), changing
         try:
             return run(ctx)
         except RowsChange:
@@ -157,6 +159,8 @@ def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.F
             own_extents = True
         except ChosenChanges:
             keeps_chosen = True
+        except RunsThroughChanges as found:
+            changing[found.node] = found.how
         except RecursesAtRunTime as found:
             recursive.append(found.function)
             own_extents = True  # what calls hand on is often a part of what they got

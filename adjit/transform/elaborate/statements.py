@@ -44,6 +44,7 @@ from adjit.transform.elaborate.operators import truth
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
 from adjit.transform.elaborate.records import delete_attribute
 from adjit.transform.elaborate.values import algorithms
+from adjit.transform.elaborate.values.changing import RESIZED, STORED, leaving, running
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import CallRaises, Context, Frame, Names
 from adjit.transform.elaborate.values.lists import contents, elements, in_memory
@@ -86,6 +87,11 @@ from adjit.transform.source.syntax import (
 
 def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> None:
     """Statements in order, until control has certainly left."""
+    with leaving(frame, statements):
+        _in_order(frame, statements)
+
+
+def _in_order(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> None:
     for k, statement in enumerate(statements):
         rest = statements[k + 1 :]
         if isinstance(statement, cst.SimpleStatementLine):
@@ -291,13 +297,33 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
 
 
 def _for(frame: Frame, node: cst.For) -> None:
-    _for_in(frame, node, evaluate(frame, node.iter))
+    iterated = evaluate(frame, node.iter)
+    how = frame.ctx.changing.get(node)
+    iterated = _as_it_grows(frame, iterated) if how == RESIZED else iterated
+    with running(frame, node, None if how == RESIZED else iterated):
+        _for_in(frame, node, iterated, how == STORED)
 
 
-def _for_in(frame: Frame, node: cst.For, iterated: Value) -> None:
+def _as_it_grows(frame: Frame, iterated: Value) -> Value:
+    """What runs through a list that gets longer or shorter on the way."""
+    inline = frame.ctx.inline
+    if is_list(iterated):
+        return inline(algorithms.items_one_by_one, (iterated,), {}, True, False)
+    if isinstance(iterated, Paired) and len(iterated.parts) == 2 and iterated.parts[0] is None:
+        whole, start = iterated.parts[1], iterated.start or ir.integer(0)
+        if whole is not None and is_list(whole):
+            return inline(algorithms.numbered_one_by_one, (whole, start), {}, True, False)
+    raise frame.ctx.unsupported(
+        "a loop that makes what it runs through longer or shorter",
+        "Loop over a list itself, or over a copy: `list(xs)`.",
+    )
+
+
+def _for_in(frame: Frame, node: cst.For, iterated: Value, is_stored: bool = False) -> None:
+    """is_stored: the trips put other items into what the loop runs through."""
     ctx = frame.ctx
     iterated = opened_stream(frame, drained(frame, iterated) if isinstance(iterated, Record) else iterated)
-    if _for_each_option(frame, iterated, functools.partial(_for_in, frame, node)):
+    if _for_each_option(frame, iterated, functools.partial(_for_in, frame, node, is_stored=is_stored)):
         return
     if isinstance(iterated, Range) and iterated.stop == ENDLESS:
         iterated = ctx.inline(algorithms.count, (iterated.start, iterated.step), {}, True, False)
@@ -313,12 +339,12 @@ def _for_in(frame: Frame, node: cst.For, iterated: Value) -> None:
         iterated = drained(frame, iterated)
     iterated = contents(ctx, iterated)
     iterated = iterated if isinstance(iterated, Grown) else elements(ctx, iterated)
-    items = known_items(frame, iterated)
+    items = None if is_stored else known_items(frame, iterated)
     if items is not None:
         _unrolled(frame, node, items, as_loop=lambda: _looped(frame, node, in_memory(ctx, items)))
         return
     counted = None
-    if not frame.is_rule and (ctx.knows_extents or isinstance(iterated, Range)):
+    if not frame.is_rule and (ctx.knows_extents or is_stored or isinstance(iterated, Range)):
         run, item = iteration(frame, iterated)
         counted = _numbers(run, MOST_UNROLLED)
     if not counted:
@@ -456,7 +482,8 @@ def take(
     """Runs `do` on each item, in order, until it says that control has left, which it may if it `stops`."""
     frame.ctx.taking += 1
     try:
-        _take(frame, iterated, do, names, stops)
+        with running(frame, frame.ctx.node, iterated, is_statement=False):
+            _take(frame, iterated, do, names, stops)
     finally:
         frame.ctx.taking -= 1
 
@@ -724,7 +751,8 @@ def _while(frame: Frame, node: cst.While) -> None:
             inits=trips.inits, test=region, body=trips.body(), outs=trips.outs, stops=stopping, origin=origin
         )
 
-    control.carried_loop(frame, names, body, build)
+    with running(frame, node, None):
+        control.carried_loop(frame, names, body, build)
     _after_loop(frame, node, outer_break)
 
 

@@ -404,6 +404,22 @@ def fromkeys(keys: Any, value: Any = None) -> Any:
 # ------------------------------------------------------------------------------------------------------ generators
 
 
+def items_one_by_one(items: Any) -> Any:
+    """What a loop over a list has, whatever becomes of the list on the way."""
+    k = 0
+    while k < len(items):
+        yield items[k]
+        k += 1
+
+
+def numbered_one_by_one(items: Any, start: Any) -> Any:
+    """The same of `enumerate` of a list."""
+    k = 0
+    while k < len(items):
+        yield start + k, items[k]
+        k += 1
+
+
 def count(start: Any, step: Any) -> Any:
     """itertools.count."""
     while True:

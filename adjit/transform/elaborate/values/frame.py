@@ -113,6 +113,8 @@ class Context:
         # whether lists and objects that are items of lists that grow are changed in place, so that who names one reads
         # it from there; and whether such items went into another list, where they would be the same ones in Python
         self.items_change = self.items_are_shared = False
+        self.runs: list[Any] = []  # the loops around what is elaborated, of changing.py
+        self.changing: Mapping[cst.CSTNode, str] = {}  # those that run through what they change, and how they do
         # whether lists and objects that are chosen at run time stay those that they are, as they are changed
         self.keeps_chosen = False
         self.copied_cells: set[str] = set()  # and those of which a variable has what is in them
@@ -607,6 +609,14 @@ class ExtentsDiffer(Exception):
 
 class ChosenChanges(Exception):
     """A list or an object is changed, or asked which one it is, that was chosen at run time: it has to be that one."""
+
+
+class RunsThroughChanges(Exception):
+    """A loop runs through a list that it changes: `node` is the loop, `how` is one of those of changing.py."""
+
+    def __init__(self, node: cst.CSTNode, how: str):
+        super().__init__()
+        self.node, self.how = node, how
 
 
 class RowsChange(Exception):

@@ -18,6 +18,7 @@ import numpy as np
 
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.changing import sees_change
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import (
     KEPT,
@@ -123,6 +124,15 @@ def state_of(frame: Frame, cell: Cell | Within) -> Value:
     return item_now(frame, cell) if isinstance(cell, Within) else seen(frame.env, cell)
 
 
+def known_now(frame: Frame, value: Value) -> Value:
+    """A list that is known while compiling, or a view of such a dictionary, as it is now, which a loop runs through."""
+    cell = value.cell if isinstance(value, TupleValue | Record) else None
+    if isinstance(cell, View):
+        state = state_of(frame, cell.cell)
+        return state if isinstance(state, Poison) else view_of(state, cell.part)
+    return value if cell is None else now(frame, value)
+
+
 def now(frame: Frame, value: Value) -> Value:
     """A list, a dictionary or an object that was evaluated before something else was, as it is now."""
     if isinstance(value, OneOf):
@@ -144,7 +154,7 @@ def _items_at(frame: Frame, place: Within) -> Grown | Poison:
 
 
 def current(frame: Frame, value: Grown) -> Grown:
-    """A list that a loop runs through, as it is now."""
+    """A list that grows, as it is now, which a loop runs through."""
     if not frame.ctx.items_change or not isinstance(value.cell, Cell | View):
         return value
     now = seen(frame.env, value.cell)
@@ -176,6 +186,7 @@ def changed(frame: Frame, value: State, state: State, what: str, keeps_places: b
     keeps_places: the items that it had are where they were.
     """
     if isinstance(value.cell, Within):
+        sees_change(frame, value, state)
         _item_changed(frame, value, state, what)
         return
     if isinstance(value.cell, View) and isinstance(state, Record):
@@ -204,6 +215,7 @@ def changed(frame: Frame, value: State, state: State, what: str, keeps_places: b
     if value.cell.key in frame.ctx.copied_cells and not frame.ctx.keeps_chosen:
         raise ChosenChanges
     takes_note(frame.ctx, value, value.cell)
+    sees_change(frame, value, state)
     if not keeps_places and frame.ctx.items_change:
         for other in frame.ctx.frames:
             other.env = {name: _without_places(known, value.cell) for name, known in other.env.items()}

@@ -1,0 +1,128 @@
+"""Lists, dictionaries and sets that are changed while a loop runs through them: which loops have to see that.
+
+In: what a loop runs through, what is changed in it. Out: the loop to be elaborated anew, or a refusal.
+
+    for x in queue:            the items as they are when their turn comes, and as many as there are then
+        queue.append(x + 1)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import libcst as cst
+
+from adjit.transform import ir
+from adjit.transform.elaborate.values.frame import Frame, RunsThroughChanges
+from adjit.transform.elaborate.values.values import (
+    Cell,
+    Grown,
+    Paired,
+    Record,
+    Table,
+    TupleValue,
+    Value,
+    View,
+    Within,
+    described,
+)
+from adjit.transform.source.syntax import contains
+
+STORED, RESIZED = "stored", "resized"  # how a list is changed in a loop that runs through it
+
+
+@dataclasses.dataclass(eq=False)
+class Run:
+    """A loop around what is elaborated, and what it runs through."""
+
+    node: cst.CSTNode | None
+    frame: Frame
+    cells: frozenset[Cell | Within]
+    is_known: bool  # whether the items are taken as they were where it begins
+    is_statement: bool
+    leaves: bool = False  # whether it is certainly left after what is elaborated
+
+
+def cells_of(value: Value) -> frozenset[Cell | Within]:
+    """The lists, dictionaries and sets that a loop over a value runs through."""
+    if isinstance(value, Paired):
+        return frozenset().union(*(cells_of(part) for part in value.parts if part is not None))
+    cell = value.cell if isinstance(value, TupleValue | Grown | Record | Table) else None
+    cell = cell.cell if isinstance(cell, View) else cell
+    return frozenset((cell,)) if isinstance(cell, Cell | Within) else frozenset()
+
+
+@contextlib.contextmanager
+def running(frame: Frame, node: cst.CSTNode | None, value: Value | None, is_statement: bool = True) -> Iterator[None]:
+    """Within it, a trip of a loop over a value is elaborated; None: a loop over no list."""
+    is_known = not isinstance(value, Grown)
+    cells = frozenset[Any]() if value is None else cells_of(value)
+    frame.ctx.runs.append(Run(node, frame, cells, is_known, is_statement))
+    try:
+        yield
+    finally:
+        frame.ctx.runs.pop()
+
+
+@contextlib.contextmanager
+def leaving(frame: Frame, statements: Sequence[cst.CSTNode]) -> Iterator[None]:
+    """Within it these statements are elaborated; loops that are left at their end do not see what they change."""
+    left = [run for run in _left_by(frame, statements) if not run.leaves]
+    for run in left:
+        run.leaves = True
+    try:
+        yield
+    finally:
+        for run in left:
+            run.leaves = False
+
+
+def _left_by(frame: Frame, statements: Sequence[cst.CSTNode]) -> Sequence[Run]:
+    last = statements[-1] if statements else None
+    last = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
+    if not isinstance(last, cst.Break | cst.Return) or frame.catching:
+        return ()
+    runs = [run for run in frame.ctx.runs if run.frame is frame and run.is_statement]
+    if any(contains(statement, cst.Continue) for statement in statements):
+        return ()
+    return runs if isinstance(last, cst.Return) else runs[-1:]
+
+
+def sees_change(frame: Frame, value: TupleValue | Grown | Record | Table, state: Value) -> None:
+    """Takes note that a list, a dictionary or a set holds something else now: a loop that runs through it sees that."""
+    ctx = frame.ctx
+    cell = value.cell
+    for run in ctx.runs:
+        if cell not in run.cells or run.leaves:
+            continue
+        is_resized = _count(value) != _count(state)
+        if not is_resized and not run.is_known:
+            continue
+        if is_resized and not isinstance(value, TupleValue | Grown):
+            raise ctx.unsupported(
+                f"{described(value)} that gets longer or shorter while a loop runs through it",
+                "Loop over a copy, `for key in list(d)`.",
+                why="Python raises RuntimeError at the next trip.",
+            )
+        if not run.is_statement:
+            raise ctx.unsupported(
+                f"{described(value)} that is changed while it is run through",
+                "Write it as a loop, or run through a copy: `list(xs)`.",
+            )
+        how = RESIZED if is_resized else STORED
+        assert run.node is not None
+        if ctx.changing.get(run.node) not in (how, RESIZED):
+            raise RunsThroughChanges(run.node, how)
+
+
+def _count(value: Value) -> Any:
+    """How many items there are."""
+    value = value.items if isinstance(value, Table) else value
+    if isinstance(value, Grown):
+        return value.count
+    return ir.integer(len(value.items)) if isinstance(value, TupleValue | Record) else None
+
+
