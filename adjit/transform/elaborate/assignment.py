@@ -37,7 +37,7 @@ from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.choices import fitting
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame
-from adjit.transform.elaborate.values.names import kept, now
+from adjit.transform.elaborate.values.names import changed, kept, now
 from adjit.transform.elaborate.values.order import settled
 from adjit.transform.elaborate.values.streams import all_of_stream
 from adjit.transform.elaborate.values.values import (
@@ -114,8 +114,7 @@ def _updated_name(frame: Frame, target: cst.Name, callee: Any, old: Value, value
         _updated_array(frame, old, callee, value)
         frame.env[target.value] = old
         return
-    if is_list(old) and callee is operator.add:
-        extended(frame, old, value, "`+=`")
+    if _list_updated(frame, old, callee, value):
         return
     found = tables.changed_by(frame, callee, old, value)
     bind(frame, target.value, in_place(frame, callee, old, value) if found is None else found)
@@ -174,14 +173,27 @@ def _updated(frame: Frame, old: Value, callee: Any, value: Value, store: Callabl
     """`place op= value` of an item of a list or a dictionary, or of an attribute, which holds `old`; `store`: in what
     is there now, which the value may have changed."""
     old = now(frame, old)
-    if is_list(old) and callee is operator.add:
-        extended(frame, old, value, "`+=`")
-    elif isinstance(old, Number) and is_array(old):
+    if _list_updated(frame, old, callee, value):
+        return
+    if isinstance(old, Number) and is_array(old):
         for array in leaves_of(old):
             indexing.writable(frame.ctx, array)
         _updated_array(frame, old, callee, value)
     else:
         store(in_place(frame, callee, old, value))
+
+
+def _list_updated(frame: Frame, old: Value, callee: Any, value: Value) -> bool:
+    """Whether `old op= value` changes a list itself, as it has done then; with an array it is an operation of that."""
+    if not is_list(old) or is_array(value) or callee not in (operator.add, operator.mul):
+        return False
+    if callee is operator.add:
+        extended(frame, old, value, "`+=`")
+        return True
+    made = binary(frame, callee, old, value)
+    assert is_list(made)
+    changed(frame, old, made, "`*=`", keeps_places=True)
+    return True
 
 
 def _product_at(frame: Frame, place: indexing.Place | indexing.Pair, value: Value) -> None:

@@ -218,7 +218,7 @@ INTRINSICS: dict[Any, Handler] = {
 
 # What takes a list for what it is, and no array in its place.
 _SHUFFLES = {np.random.shuffle, random.shuffle}
-RUNNING_THROUGH, ONCE = iterables.RUNNING_THROUGH, iterables.ONCE
+RUNNING_THROUGH, ONCE, LAZY = iterables.RUNNING_THROUGH, iterables.ONCE, iterables.LAZY
 OF_LISTS = (
     python_builtins.OF_LISTS
     | iterables.ITERABLES.keys()

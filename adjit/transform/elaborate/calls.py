@@ -42,7 +42,15 @@ from adjit.rules.registry import (
 from adjit.rules.ufunc_methods import METHODS_OF_UFUNCS
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
-from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS, OF_LISTS, ONCE, RUNNING_THROUGH
+from adjit.transform.elaborate.builtin_calls import (
+    ALONG_AXES,
+    INTRINSICS,
+    LAZY,
+    METHODS,
+    OF_LISTS,
+    ONCE,
+    RUNNING_THROUGH,
+)
 from adjit.transform.elaborate.containers import list_method, listed
 from adjit.transform.elaborate.control import checkpointed, for_option, of_option
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
@@ -84,7 +92,7 @@ from adjit.transform.elaborate.values.launches import (
     reduction,
 )
 from adjit.transform.elaborate.values.lists import elements
-from adjit.transform.elaborate.values.names import now
+from adjit.transform.elaborate.values.names import now, viewed_now
 from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.values.scalars import Options
 from adjit.transform.elaborate.values.streams import all_of_stream, asked_one_by_one, of_items
@@ -325,7 +333,12 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return vectorizing(frame, args, named)
     if _is_hashable(callee) and callee in ONCE:
         made = [materialise(ctx, a) if isinstance(a, Lazy) else a for a in args]
-        return of_items(ctx, callee.__name__, lambda user: INTRINSICS[callee](user, list(made), dict(named)))
+        as_seen = viewed_now if callee in LAZY else lambda user, one: one
+        return of_items(
+            ctx,
+            callee.__name__,
+            lambda user: INTRINSICS[callee](user, [as_seen(user, one) for one in made], dict(named)),
+        )
     if _is_hashable(callee) and callee in INTRINSICS:
         return INTRINSICS[callee](frame, args, named)
     if getattr(callee, "__module__", None) == "_operator" and not named:

@@ -41,7 +41,7 @@ from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
 from adjit.transform.elaborate.values.launches import configured
 from adjit.transform.elaborate.values.lists import columns, contents, elements, joined
-from adjit.transform.elaborate.values.names import kept
+from adjit.transform.elaborate.values.names import kept, viewed_now
 from adjit.transform.elaborate.values.order import in_order, settled
 from adjit.transform.elaborate.values.record_arrays import field_of, has_fields, is_records, part_of_records
 from adjit.transform.elaborate.values.streams import all_of_stream, of_items
@@ -725,9 +725,9 @@ def _generated(frame: Frame, node: cst.GeneratorExp) -> Value:
     def make(user: Frame) -> Value:
         ctx = user.ctx
         if user is frame:
-            return ctx.comprehension(frame, node, first=first)
+            return ctx.comprehension(frame, node, first=viewed_now(user, first))
         with ctx.entered(frame):
-            return ctx.comprehension(frame, node, first=first)
+            return ctx.comprehension(frame, node, first=viewed_now(frame, first))
 
     return of_items(frame.ctx, "a generator expression", make)
 

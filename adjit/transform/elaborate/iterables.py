@@ -528,6 +528,9 @@ ONCE = frozenset((
     itertools.chain, itertools.chain.from_iterable, np.ndindex, np.ndenumerate, np.nditer,
 ))  # fmt: skip
 
+# What looks at the lists that it is given when it is run through; the others have copies of the items.
+LAZY = ONCE - {itertools.combinations, itertools.permutations, itertools.product}
+
 # What takes the items of a generator one by one, as somebody runs through it.
 RUNNING_THROUGH = frozenset((enumerate, zip, map, itertools.islice, iter, next))
 

@@ -73,6 +73,7 @@ COMPARISONS: dict[str, Any] = {
 
 _OF_TWO = {*BINARY.values(), *COMPARISONS.values()}
 _OF_ONE = set(UNARY.values())
+_IN_PLACE = {getattr(operator, f"i{of.__name__.strip('_')}"): of for of in BINARY.values()}
 _OF_OBJECTS: Mapping[Any, str] = {operator.is_: "Is", operator.is_not: "IsNot"}
 
 
@@ -80,6 +81,15 @@ def spelt_out(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
     """A call of a function of `operator`, which is the operator; None for other functions."""
     if len(args) == 2 and callee in _OF_TWO:
         return binary(frame, callee, args[0], args[1])
+    if len(args) == 2 and callee in _IN_PLACE:
+        if is_mutable(args[0]) or is_array(args[0]):
+            of = _IN_PLACE[callee].__name__.strip("_")
+            raise frame.ctx.unsupported(
+                f"operator.{callee.__name__} of {described(args[0])}",
+                f"Write it as a statement, or, where nobody else has that, operator.{of}.",
+                why="It changes what it is given.",
+            )
+        return in_place(frame, _IN_PLACE[callee], args[0], args[1])
     if len(args) == 1 and callee in _OF_ONE:
         return unary(frame, callee, args[0])
     if len(args) == 2 and callee in _OF_OBJECTS:

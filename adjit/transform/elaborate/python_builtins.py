@@ -46,7 +46,7 @@ from adjit.transform.elaborate.values.elementwise import elementwise, materialis
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
 from adjit.transform.elaborate.values.lists import contents, elements
-from adjit.transform.elaborate.values.names import current, known_now
+from adjit.transform.elaborate.values.names import current, viewed_now
 from adjit.transform.elaborate.values.names import item as list_item
 from adjit.transform.elaborate.values.record_arrays import is_records, rows
 from adjit.transform.elaborate.values.streams import at_most, opened_stream
@@ -405,7 +405,7 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
     if isinstance(iterated, Range):
         moved = scalars.scalar(ctx, operator.mul, (counter, iterated.step))
         return scalars.scalar(ctx, operator.add, (iterated.start, moved))
-    iterated = known_now(frame, iterated)
+    iterated = viewed_now(frame, iterated) if isinstance(iterated, TupleValue) else iterated
     known = known_items(frame, iterated)
     if known is not None:
         return get_item(frame, TupleValue(tuple(known), is_list=True), [counter])

@@ -126,16 +126,15 @@ def store_in_record(frame: Frame, owner: Record, entries: Sequence[Value], value
 
 
 def _items(frame: Frame, owner: Record) -> Value:
-    pairs = zip(owner.keys, owner.items, strict=True)
-    return TupleValue(tuple(TupleValue((wrap(frame.ctx, key), value)) for key, value in pairs))
+    return view_of(owner, "items")
 
 
 def keys(frame: Frame, owner: Record) -> Value:
-    return TupleValue(tuple(wrap(frame.ctx, key) for key in owner.keys))
+    return view_of(owner, "keys")
 
 
 def _values(frame: Frame, owner: Record) -> Value:
-    return TupleValue(owner.items)
+    return view_of(owner, "values")
 
 
 def _get(frame: Frame, owner: Record, key: Value, default: Value | None = None) -> Value:

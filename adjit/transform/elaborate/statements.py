@@ -298,6 +298,7 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
 
 def _for(frame: Frame, node: cst.For) -> None:
     iterated = evaluate(frame, node.iter)
+    iterated = opened_stream(frame, drained(frame, iterated) if isinstance(iterated, Record) else iterated)
     how = frame.ctx.changing.get(node)
     iterated = _as_it_grows(frame, iterated) if how == RESIZED else iterated
     with running(frame, node, None if how == RESIZED else iterated):
@@ -310,7 +311,7 @@ def _as_it_grows(frame: Frame, iterated: Value) -> Value:
     if is_list(iterated):
         return inline(algorithms.items_one_by_one, (iterated,), {}, True, False)
     if isinstance(iterated, Paired) and len(iterated.parts) == 2 and iterated.parts[0] is None:
-        whole, start = iterated.parts[1], iterated.start or ir.integer(0)
+        whole, start = iterated.parts[1], iterated.first or ir.integer(0)
         if whole is not None and is_list(whole):
             return inline(algorithms.numbered_one_by_one, (whole, start), {}, True, False)
     raise frame.ctx.unsupported(
@@ -322,7 +323,6 @@ def _as_it_grows(frame: Frame, iterated: Value) -> Value:
 def _for_in(frame: Frame, node: cst.For, iterated: Value, is_stored: bool = False) -> None:
     """is_stored: the trips put other items into what the loop runs through."""
     ctx = frame.ctx
-    iterated = opened_stream(frame, drained(frame, iterated) if isinstance(iterated, Record) else iterated)
     if _for_each_option(frame, iterated, functools.partial(_for_in, frame, node, is_stored=is_stored)):
         return
     if isinstance(iterated, Range) and iterated.stop == ENDLESS:

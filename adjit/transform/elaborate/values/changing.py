@@ -98,7 +98,12 @@ def sees_change(frame: Frame, value: TupleValue | Grown | Record | Table, state:
     for run in ctx.runs:
         if cell not in run.cells or run.leaves:
             continue
-        is_resized = _count(value) != _count(state)
+        before, after = _count(value), _count(state)
+        is_resized = before != after
+        if not isinstance(value, TupleValue | Grown) and not (
+            isinstance(before, ir.Const) and isinstance(after, ir.Const)
+        ):
+            is_resized = False  # known as it runs, as which keys there are: Python raises RuntimeError where it is
         if not is_resized and not run.is_known:
             continue
         if is_resized and not isinstance(value, TupleValue | Grown):
@@ -124,5 +129,3 @@ def _count(value: Value) -> Any:
     if isinstance(value, Grown):
         return value.count
     return ir.integer(len(value.items)) if isinstance(value, TupleValue | Record) else None
-
-

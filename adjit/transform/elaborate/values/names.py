@@ -124,15 +124,6 @@ def state_of(frame: Frame, cell: Cell | Within) -> Value:
     return item_now(frame, cell) if isinstance(cell, Within) else seen(frame.env, cell)
 
 
-def known_now(frame: Frame, value: Value) -> Value:
-    """A list that is known while compiling, or a view of such a dictionary, as it is now, which a loop runs through."""
-    cell = value.cell if isinstance(value, TupleValue | Record) else None
-    if isinstance(cell, View):
-        state = state_of(frame, cell.cell)
-        return state if isinstance(state, Poison) else view_of(state, cell.part)
-    return value if cell is None else now(frame, value)
-
-
 def now(frame: Frame, value: Value) -> Value:
     """A list, a dictionary or an object that was evaluated before something else was, as it is now."""
     if isinstance(value, OneOf):
@@ -143,6 +134,12 @@ def now(frame: Frame, value: Value) -> Value:
     if isinstance(cell, Cell) or (isinstance(cell, Within) and frame.ctx.items_change and cell.cell is not None):
         return state_of(frame, cell)
     return value
+
+
+def viewed_now(frame: Frame, value: Value) -> Value:
+    """The same, and of a view of a dictionary what that shows now."""
+    cell = value.cell if isinstance(value, TupleValue | Grown) else None
+    return view_of(state_of(frame, cell.cell), cell.part) if isinstance(cell, View) else now(frame, value)
 
 
 def _items_at(frame: Frame, place: Within) -> Grown | Poison:
