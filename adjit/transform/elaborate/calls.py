@@ -77,6 +77,7 @@ from adjit.transform.elaborate.tables import is_keyed
 from adjit.transform.elaborate.tables import method as method_of_table
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import array_of, ordered_like, shape_of
+from adjit.transform.elaborate.values.changing import looked_at
 from adjit.transform.elaborate.values.choices import fitting
 from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, where
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
@@ -333,11 +334,13 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return vectorizing(frame, args, named)
     if _is_hashable(callee) and callee in ONCE:
         made = [materialise(ctx, a) if isinstance(a, Lazy) else a for a in args]
-        as_seen = viewed_now if callee in LAZY else lambda user, one: one
+        if callee not in LAZY:
+            return of_items(ctx, callee.__name__, lambda user: INTRINSICS[callee](user, list(made), dict(named)))
         return of_items(
             ctx,
             callee.__name__,
-            lambda user: INTRINSICS[callee](user, [as_seen(user, one) for one in made], dict(named)),
+            lambda user: INTRINSICS[callee](user, [viewed_now(user, one) for one in made], dict(named)),
+            through=frozenset().union(*map(looked_at, made)),
         )
     if _is_hashable(callee) and callee in INTRINSICS:
         return INTRINSICS[callee](frame, args, named)

@@ -143,7 +143,7 @@ def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.F
     """What `run` makes: items of lists are as they are where a variable takes them, if nothing replaces them or changes
     what is in them, and of one shape; calls of functions by themselves are written out, if they come to an end."""
     owns_rows, items_change, own_extents, keeps_chosen, recursive = False, False, False, False, list[object]()
-    changing: dict[cst.CSTNode, str] = {}
+    changing: dict[object, str] = {}
     while True:
         ctx = new_context(build_derivative)
         ctx.owns_rows, ctx.items_change, ctx.own_extents = owns_rows, items_change, own_extents
@@ -160,7 +160,7 @@ def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.F
         except ChosenChanges:
             keeps_chosen = True
         except RunsThroughChanges as found:
-            changing[found.node] = found.how
+            changing[found.loop] = found.how
         except RecursesAtRunTime as found:
             recursive.append(found.function)
             own_extents = True  # what calls hand on is often a part of what they got

@@ -36,6 +36,7 @@ from adjit.transform.elaborate.records import call_method, is_instance, keys, op
 from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
+from adjit.transform.elaborate.values.changing import looked_at
 from adjit.transform.elaborate.values.choices import fitting, functions_in, narrowed
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
@@ -696,15 +697,15 @@ def _dictionary(frame: Frame, node: cst.Dict) -> Value:
     ctx = frame.ctx
     parts: list[tuple[Value, Value] | Record | Table] = []
     for element in node.elements:
+        key = evaluate(frame, element.key) if isinstance(element, cst.DictElement) else None
         value = materialise(ctx, evaluate(frame, element.value))
-        if isinstance(element, cst.StarredDictElement):
+        if key is None:
             whole = opened(ctx, value)
             if not isinstance(whole, Record | Table) or not tables.is_keyed(whole):
                 raise ctx.unsupported(f"`**` before {described(value)}", "Give it a dictionary.", node=element)
             parts.append(whole)
         else:
-            assert isinstance(element, cst.DictElement)
-            parts.append((evaluate(frame, element.key), value))
+            parts.append((key, value))
     return tables.of_parts(frame, parts)
 
 
@@ -729,7 +730,7 @@ def _generated(frame: Frame, node: cst.GeneratorExp) -> Value:
         with ctx.entered(frame):
             return ctx.comprehension(frame, node, first=viewed_now(frame, first))
 
-    return of_items(frame.ctx, "a generator expression", make)
+    return of_items(frame.ctx, "a generator expression", make, through=looked_at(first))
 
 
 _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {

@@ -44,14 +44,14 @@ from adjit.transform.elaborate.operators import truth
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
 from adjit.transform.elaborate.records import delete_attribute
 from adjit.transform.elaborate.values import algorithms
-from adjit.transform.elaborate.values.changing import RESIZED, STORED, leaving, running
+from adjit.transform.elaborate.values.changing import RESIZED, STORED, leaving, looked_at, running
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import CallRaises, Context, Frame, Names
 from adjit.transform.elaborate.values.lists import contents, elements, in_memory
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import stored_to
 from adjit.transform.elaborate.values.sharing import run_through
-from adjit.transform.elaborate.values.streams import Taking, opened_stream, take_all
+from adjit.transform.elaborate.values.streams import Taking, opened_in_turns, opened_stream, take_all
 from adjit.transform.elaborate.values.values import (
     ENDLESS,
     Cell,
@@ -297,11 +297,14 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
 
 
 def _for(frame: Frame, node: cst.For) -> None:
+    loop = (frame.ctx.builder.origin, node if frame.is_rule else None)  # the same when it is elaborated anew
     iterated = evaluate(frame, node.iter)
-    iterated = opened_stream(frame, drained(frame, iterated) if isinstance(iterated, Record) else iterated)
-    how = frame.ctx.changing.get(node)
-    iterated = _as_it_grows(frame, iterated) if how == RESIZED else iterated
-    with running(frame, node, None if how == RESIZED else iterated):
+    through = looked_at(iterated)
+    iterated = opened_in_turns(frame, drained(frame, iterated) if isinstance(iterated, Record) else iterated)
+    how = frame.ctx.changing.get(loop)
+    if how == RESIZED:
+        iterated, through = _as_it_grows(frame, iterated), frozenset()
+    with running(frame, loop, None if how == RESIZED else iterated, through):
         _for_in(frame, node, iterated, how == STORED)
 
 
@@ -482,7 +485,7 @@ def take(
     """Runs `do` on each item, in order, until it says that control has left, which it may if it `stops`."""
     frame.ctx.taking += 1
     try:
-        with running(frame, frame.ctx.node, iterated, is_statement=False):
+        with running(frame, None, iterated):
             _take(frame, iterated, do, names, stops)
     finally:
         frame.ctx.taking -= 1
@@ -751,7 +754,7 @@ def _while(frame: Frame, node: cst.While) -> None:
             inits=trips.inits, test=region, body=trips.body(), outs=trips.outs, stops=stopping, origin=origin
         )
 
-    with running(frame, node, None):
+    with running(frame, None, None):
         control.carried_loop(frame, names, body, build)
     _after_loop(frame, node, outer_break)
 

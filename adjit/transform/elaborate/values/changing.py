@@ -27,6 +27,7 @@ from adjit.transform.elaborate.values.values import (
     Value,
     View,
     Within,
+    as_stream,
     described,
 )
 from adjit.transform.source.syntax import contains
@@ -38,11 +39,11 @@ STORED, RESIZED = "stored", "resized"  # how a list is changed in a loop that ru
 class Run:
     """A loop around what is elaborated, and what it runs through."""
 
-    node: cst.CSTNode | None
+    loop: object  # the statement; None for what is no statement, or runs through no list
     frame: Frame
     cells: frozenset[Cell | Within]
+    through: frozenset[Cell | Within]  # the lists of which that was made, item by item in Python
     is_known: bool  # whether the items are taken as they were where it begins
-    is_statement: bool
     leaves: bool = False  # whether it is certainly left after what is elaborated
 
 
@@ -55,12 +56,23 @@ def cells_of(value: Value) -> frozenset[Cell | Within]:
     return frozenset((cell,)) if isinstance(cell, Cell | Within) else frozenset()
 
 
+def looked_at(value: Value) -> frozenset[Cell | Within]:
+    """The lists that an iterator over a value looks at when its items are asked for."""
+    stream = as_stream(value)
+    return cells_of(value) if stream is None else stream.through
+
+
 @contextlib.contextmanager
-def running(frame: Frame, node: cst.CSTNode | None, value: Value | None, is_statement: bool = True) -> Iterator[None]:
-    """Within it, a trip of a loop over a value is elaborated; None: a loop over no list."""
+def running(
+    frame: Frame, loop: object, value: Value | None, through: frozenset[Cell | Within] = frozenset()
+) -> Iterator[None]:
+    """Within it, a trip of a loop over a value is elaborated; None: a loop over no list.
+
+    through: the lists that it was made of, for what looks at them when their items are asked for.
+    """
     is_known = not isinstance(value, Grown)
     cells = frozenset[Any]() if value is None else cells_of(value)
-    frame.ctx.runs.append(Run(node, frame, cells, is_known, is_statement))
+    frame.ctx.runs.append(Run(loop, frame, cells, through - cells, is_known))
     try:
         yield
     finally:
@@ -85,7 +97,7 @@ def _left_by(frame: Frame, statements: Sequence[cst.CSTNode]) -> Sequence[Run]:
     last = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
     if not isinstance(last, cst.Break | cst.Return) or frame.catching:
         return ()
-    runs = [run for run in frame.ctx.runs if run.frame is frame and run.is_statement]
+    runs = [run for run in frame.ctx.runs if run.frame is frame]
     if any(contains(statement, cst.Continue) for statement in statements):
         return ()
     return runs if isinstance(last, cst.Return) else runs[-1:]
@@ -96,7 +108,7 @@ def sees_change(frame: Frame, value: TupleValue | Grown | Record | Table, state:
     ctx = frame.ctx
     cell = value.cell
     for run in ctx.runs:
-        if cell not in run.cells or run.leaves:
+        if cell not in run.cells | run.through or run.leaves:
             continue
         before, after = _count(value), _count(state)
         is_resized = before != after
@@ -104,7 +116,7 @@ def sees_change(frame: Frame, value: TupleValue | Grown | Record | Table, state:
             isinstance(before, ir.Const) and isinstance(after, ir.Const)
         ):
             is_resized = False  # known as it runs, as which keys there are: Python raises RuntimeError where it is
-        if not is_resized and not run.is_known:
+        if not is_resized and not run.is_known and cell in run.cells:
             continue
         if is_resized and not isinstance(value, TupleValue | Grown):
             raise ctx.unsupported(
@@ -112,15 +124,14 @@ def sees_change(frame: Frame, value: TupleValue | Grown | Record | Table, state:
                 "Loop over a copy, `for key in list(d)`.",
                 why="Python raises RuntimeError at the next trip.",
             )
-        if not run.is_statement:
+        if run.loop is None or cell in run.through:
             raise ctx.unsupported(
                 f"{described(value)} that is changed while it is run through",
                 "Write it as a loop, or run through a copy: `list(xs)`.",
             )
         how = RESIZED if is_resized else STORED
-        assert run.node is not None
-        if ctx.changing.get(run.node) not in (how, RESIZED):
-            raise RunsThroughChanges(run.node, how)
+        if ctx.changing.get(run.loop) not in (how, RESIZED):
+            raise RunsThroughChanges(run.loop, how)
 
 
 def _count(value: Value) -> Any:

@@ -114,7 +114,7 @@ class Context:
         # it from there; and whether such items went into another list, where they would be the same ones in Python
         self.items_change = self.items_are_shared = False
         self.runs: list[Any] = []  # the loops around what is elaborated, of changing.py
-        self.changing: Mapping[cst.CSTNode, str] = {}  # those that run through what they change, and how they do
+        self.changing: Mapping[object, str] = {}  # those that run through what they change, and how they do
         # whether lists and objects that are chosen at run time stay those that they are, as they are changed
         self.keeps_chosen = False
         self.copied_cells: set[str] = set()  # and those of which a variable has what is in them
@@ -612,11 +612,11 @@ class ChosenChanges(Exception):
 
 
 class RunsThroughChanges(Exception):
-    """A loop runs through a list that it changes: `node` is the loop, `how` is one of those of changing.py."""
+    """A loop runs through a list that it changes; `how` is one of those of changing.py."""
 
-    def __init__(self, node: cst.CSTNode, how: str):
+    def __init__(self, loop: object, how: str):
         super().__init__()
-        self.node, self.how = node, how
+        self.loop, self.how = loop, how
 
 
 class RowsChange(Exception):

@@ -16,7 +16,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.names import EMPTY, FRESH, LEFT, new_cell
-from adjit.transform.elaborate.values.values import Static, Stream, Value, as_stream
+from adjit.transform.elaborate.values.values import Cell, Static, Stream, Value, Within, as_stream
 
 COUNTED = "%counted"  # how many items were taken, before a number
 
@@ -38,11 +38,15 @@ def of_run(name: str, run: Callable[[Frame, Taking], None]) -> Value:
 
 
 def of_items(
-    ctx: Context, name: str, make: Callable[[Frame], Value], at: Callable[[ir.Operand], Value] | None = None
+    ctx: Context,
+    name: str,
+    make: Callable[[Frame], Value],
+    at: Callable[[ir.Operand], Value] | None = None,
+    through: frozenset[Cell | Within] = frozenset(),
 ) -> Value:
     """What gives the items of what `make` says when it is run through; what is refused then is refused here.
 
-    at: the item at a place, where each may be taken by itself.
+    at: the item at a place, where each may be taken by itself. through: the lists that it looks at then.
     """
     here = ctx.node, ctx.frame
 
@@ -54,7 +58,7 @@ def of_items(
         finally:
             ctx.node, ctx.frame = outer
 
-    return Static(Stream(name, make=made, at=at))
+    return Static(Stream(name, make=made, at=at, through=through))
 
 
 def take_all(frame: Frame, stream: Stream, taking: Taking) -> None:
@@ -166,14 +170,24 @@ def _either(frame: Frame, one: ir.Operand, other: Callable[[], ir.Operand]) -> i
 
 def asked_one_by_one(frame: Frame, name: str, value: Value) -> Value:
     """The same for `any` and `all`, which stop in the midst: nothing may change on the way but what is run through."""
-    before, made = dict(frame.env), all_of_stream(frame, value)
+    return _unchanging(frame, f"{name} of", value, all_of_stream)
+
+
+def opened_in_turns(frame: Frame, value: Value) -> Value:
+    """What a loop over an iterator runs over; nothing else may change as its items are made, since a trip comes between
+    one item and the next."""
+    return _unchanging(frame, "a loop over", value, opened_stream) if as_stream(value) is not None else value
+
+
+def _unchanging(frame: Frame, name: str, value: Value, opened: Callable[[Frame, Value], Value]) -> Value:
+    before, made = dict(frame.env), opened(frame, value)
     changed = {key for key, held in before.items() if frame.env.get(key) != held}
     run_through = {key for key in changed if frame.env.get(key) in (EMPTY, LEFT)}
     if changed - run_through:
         raise frame.ctx.unsupported(
-            f"{name} of what changes a variable, a list or an object on its way",
+            f"{name} what changes a variable, a list or an object on its way",
             "Write it as a loop with `break`.",
-            why="Python stops at the first item that decides.",
+            why="Python makes no item before it is asked for.",
         )
     # they may have something left
     frame.env.update(dict.fromkeys(run_through, LEFT))

@@ -333,7 +333,8 @@ class Stream:
 
     run: how a generator is run through. make: of anything else, all that it runs over, worked out where that begins.
     at: its item at a place, of one that `next` may take one by one. spent: the cell that says whether it was run
-    through, or how many `next` has taken, of one that a variable holds.
+    through, or how many `next` has taken, of one that a variable holds. through: the lists that it looks at as it is
+    run through.
     """
 
     __name__: str
@@ -341,6 +342,7 @@ class Stream:
     make: Callable[..., Value] | None = None
     at: Callable[[ir.Operand], Value] | None = None
     spent: Cell | None = None
+    through: frozenset[Cell | Within] = frozenset()
 
 
 def as_stream(value: Value) -> Stream | None:

@@ -1,0 +1,286 @@
+"""Lists and dictionaries that change while a loop, or an iterator, runs through them: as Python has it, or refused."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjit
+from adjit.errors import Unsupported
+
+
+def grows(x):
+    queue, seen, after = [0], {0}, {0: [1, 2], 1: [3], 2: [3, 4], 3: [], 4: []}
+    total = 0.0
+    for node in queue:
+        total = total * x + node
+        for other in after[node]:
+            if other not in seen:
+                seen.add(other)
+                queue.append(other)
+    return total
+
+
+def grows_numbered(x):
+    xs, total = [1.0, 2.0, 3.0], 0.0
+    for k, one in enumerate(xs, 1):
+        total = total * x + k * one
+        if k == 1:
+            xs.insert(1, 9.0)
+        if k > 5:
+            break
+    return total
+
+
+def shrinks(x):
+    xs = [1.0, x, 3.0, x * x]
+    for one in xs:
+        xs.remove(one)
+    return sum(xs)
+
+
+def grows_as_it_runs(x):
+    xs = []
+    for k in range(7):
+        xs.append(k * x)
+    for one in xs:
+        if len(xs) < 12:
+            xs.append(one * x)
+    return sum(xs)
+
+
+def grows_by_a_function(x):
+    xs = [3.0, x]
+
+    def grow(one):
+        xs.append(one * 2)
+
+    for one in xs:
+        if len(xs) < 5:
+            grow(one)
+    return sum(xs)
+
+
+def grows_in_two_loops(x):
+    xs = [1.0, x]
+    for a in xs:
+        for b in xs:
+            if len(xs) < 6:
+                xs.append(a * b)
+    return sum(xs)
+
+
+def rows_grow(x):
+    rows = [[1.0, 2.0], [x]]
+    for row in rows:
+        for one in row:
+            if len(row) < 4:
+                row.append(one * x)
+    return sum(sum(row) for row in rows)
+
+
+def stores_ahead(x):
+    xs, total = [1.0, 2.0, 3.0], 0.0
+    for one in xs:
+        total = total * 10 + one
+        xs[2] = 7.0 * x
+    return total * x
+
+
+def stores_ahead_in_many(x):
+    xs, total = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.0
+    for k, one in enumerate(xs):
+        total = total * x + one
+        if k < 5:
+            xs[k + 1] += one
+    return total
+
+
+def turns_round(x):
+    xs, total = [1.0, 2.0, x], 0.0
+    for one in xs:
+        total = total * 2 + one
+        xs.reverse()
+    return total * x
+
+
+def stores_where_it_is(x):
+    xs, ys = [1.0, 2.0, 3.0, x], [4.0, 5.0]
+    for k, (a, b) in enumerate(zip(xs, ys, strict=False)):
+        xs[k] = a * x
+        ys[k] += b
+    return sum(xs) + sum(ys)
+
+
+def takes_one_out(x):
+    xs = [1.0, 2.0, 3.0, x]
+    for one in xs:
+        if one == 2.0:
+            xs.remove(one)
+            break
+    return sum(xs) + len(xs)
+
+
+def may_go_on(x):
+    xs, n = [1.0, 2.0, x], 0
+    for one in xs:
+        n += 1
+        if one > 1.5 and len(xs) < 5:
+            xs.append(one * x)
+            if one < 100.0:
+                continue
+            break
+    return sum(xs) * n
+
+
+def under_keys(x):
+    d, total = {"a": 2.0, "b": 4.0}, 0.0
+    for key, one in d.items():
+        d["b"] = 9.0 * x
+        d[key] = one * 2
+        total = total * 10 + one
+    for one in d.values():
+        d["b"] += 1.0
+        total = total * 2 + one
+    return total
+
+
+def under_numbers(x):
+    d, total = {1: 2.0, 3: 4.0}, 0.0
+    for _, one in d.items():
+        d[3] = 9.0 * x
+        total = total * 10 + one
+    return total
+
+
+def views(x):
+    d = {"a": 1.0, "b": x}
+    values, keys, items = d.values(), d.keys(), d.items()
+    d["c"], d["a"] = x * x, 5.0
+    e = {1: x}
+    numbers = e.keys()
+    e[5] = 2.0
+    return sum(values) + len(keys) + ("c" in keys) + sum(v for _, v in items) * x + len(numbers)
+
+
+def iterators(x):
+    xs = [1.0, x]
+    doubled, pairs, numbered, back = (2 * a for a in xs), zip(xs, xs, strict=True), enumerate(xs), reversed(xs)
+    scaled, some = map(lambda a: a * x, xs), filter(lambda a: a > 0.0, xs)
+    xs[0] = 5.0
+    products = itertools.product(xs, repeat=2)
+    xs[1] = x * x
+
+    def weighed(given):
+        xs[0] += 1.0
+        return sum(a * b for a, b in given)
+
+    found = sum(doubled) + weighed(pairs) + sum(k * a for k, a in numbered) + sum(a * 3**k for k, a in enumerate(back))
+    return found + sum(scaled) + sum(some) + sum(a * b for a, b in products)
+
+
+def repeats(x):
+    xs = [1.0, x]
+    ys = xs
+    xs *= 2
+    d = {"a": [x]}
+    row = d["a"]
+    d["a"] *= 3
+    return sum(ys) * len(ys) + len(row)
+
+
+def adds_an_array(x):
+    xs = [1.0, 2.0]
+    ys = xs
+    xs += np.array([3.0, x])
+    ys *= 2
+    return np.sum(xs * np.array([1.0, 10.0])) + len(ys)
+
+
+def keys_first(x):
+    order = []
+
+    def noted(one):
+        order.append(one)
+        return one
+
+    d = {noted(1): noted(2), noted(3): noted(4)}
+    return sum(one * x**k for k, one in enumerate(order)) + d[3]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        grows, grows_numbered, shrinks, grows_as_it_runs, grows_by_a_function, grows_in_two_loops, rows_grow,
+        stores_ahead, stores_ahead_in_many, turns_round, stores_where_it_is, takes_one_out, may_go_on, under_keys,
+        under_numbers, views, iterators, repeats, adds_an_array, keys_first,
+    ],
+)  # fmt: skip
+def test_as_in_python(f: Any) -> None:
+    value, gradient = adjit.value_and_grad(f, target="python")(0.7)
+    assert value == pytest.approx(f(0.7), rel=1e-14)
+    assert gradient == pytest.approx((f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6, rel=1e-7)
+
+
+def test_compiled() -> None:
+    value, gradient = adjit.value_and_grad(grows)(0.7)
+    assert value == pytest.approx(grows(0.7), rel=1e-14)
+    assert gradient == pytest.approx((grows(0.7 + 1e-6) - grows(0.7 - 1e-6)) / 2e-6, rel=1e-7)
+
+
+def backwards(x):
+    xs, total = [1.0, 2.0, x], 0.0
+    for one in reversed(xs):
+        total = total * 2 + one
+        xs[0] = 8.0
+    return total
+
+
+def in_a_comprehension(x):
+    xs = [1.0, x]
+    return sum([one for one in xs if len(xs) > 5 or xs.append(one) is None])
+
+
+def of_a_dictionary(x):
+    d = {"a": x}
+    for key in d:
+        d[key + "b"] = 1.0
+    return d["a"]
+
+
+def as_it_makes_items(x):
+    order = []
+
+    def noted(one):
+        order.append(one)
+        return one
+
+    for one in map(noted, [1, 2, 3]):
+        if one == 2:
+            break
+    return len(order) * x
+
+
+def in_place_by_a_function(x):
+    xs = [1.0]
+    ys = operator.iadd(xs, [x])
+    return ys[1] * len(xs)
+
+
+@pytest.mark.parametrize(
+    ("f", "what"),
+    [
+        (backwards, "changed while it is run through"),
+        (in_a_comprehension, "changed while it is run through"),
+        (of_a_dictionary, "longer or shorter"),
+        (as_it_makes_items, "a loop over what changes a variable"),
+        (in_place_by_a_function, "operator.iadd of a list"),
+    ],
+)
+def test_refused(f: Any, what: str) -> None:
+    with pytest.raises(Unsupported, match=what):
+        adjit.grad(f, target="python")(0.7)
