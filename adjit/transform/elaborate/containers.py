@@ -34,6 +34,7 @@ from adjit.transform.elaborate.values.lists import (
     joined,
     part_of_list,
     store_item,
+    takes_row,
     with_width,
 )
 from adjit.transform.elaborate.values.names import append_to_item, by_cell, changed, changes_rows, item, known_in
@@ -498,5 +499,7 @@ def listed(frame: Frame, value: Value) -> List:
     if is_array(value) and ndim(value) > 0 and not ctx.knows_extents:
         rows = copied(ctx, value, "items", keeps_order=False)
         if isinstance(rows, ir.Var):
+            if isinstance(value, ir.Var) and ndim(value) > 1:
+                takes_row(ctx, rows, value)
             return Grown(LEAF, (rows,), shape_of(ctx, rows)[0])
     return ctx.collected(frame, value, None)

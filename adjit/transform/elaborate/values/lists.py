@@ -207,9 +207,14 @@ def store_item(ctx: Context, value: Grown, index: ir.Operand, given: Value) -> N
             row = _at(ctx, buffer, index, leaves[k + 1 : k + 1 + axes] if axes else None)
             assert isinstance(row, ir.Var)
             store_all(ctx, row, _of_extents(ctx, leaf, ctx.shape(row)))
-            ctx.copied_rows |= {leaf, *(ctx.roots_of(leaf) - {KEPT, ANYWHERE})}
-            # the list has the array itself in Python: what changes it afterwards is refused, if the list is read then
-            ctx.detached(buffer, leaf, "an item of a list that grows", always=True, is_kept=True)
+            takes_row(ctx, buffer, leaf)
+
+
+def takes_row(ctx: Context, buffer: ir.Operand, given: ir.Operand) -> None:
+    """Takes note that a list has copied an array, or the rows of one, into its memory. In Python it has the array itself:
+    what changes that afterwards is refused, if the list is read then."""
+    ctx.copied_rows |= {given, *(ctx.roots_of(given) - {KEPT, ANYWHERE})}
+    ctx.detached(buffer, given, "an item of a list that grows", always=True, is_kept=True)
 
 
 def _of_extents(ctx: Context, leaf: Value, extents: Sequence[ir.Operand]) -> Value:
