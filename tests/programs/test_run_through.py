@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 from typing import Any
@@ -271,6 +272,44 @@ def in_place_by_a_function(x):
     return ys[1] * len(xs)
 
 
+def under_the_loop(x):
+    it, total = iter([1.0, 2.0, x]), 0.0
+    for one in it:
+        total = total * 10 + one
+        next(it, None)
+    return total
+
+
+def searched(x):
+    it = iter([1, 2, 3])
+    return x * (2 in it) + (1 in it)
+
+
+def remembered(x):
+    order = []
+
+    @functools.lru_cache(maxsize=None)
+    def scaled(n):
+        order.append(n)
+        return n * x
+
+    return scaled(1) + scaled(1) + len(order)
+
+
+def rows_of_an_array(x):
+    a = np.zeros((2, 3))
+    rows = list(a)
+    rows[0][0] = x
+    return np.sum(a)
+
+
+def array_of_rows(x):
+    a = np.zeros((2, 3))
+    rows = [*a]
+    a[0, 0] = x
+    return np.sum(rows[0])
+
+
 @pytest.mark.parametrize(
     ("f", "what"),
     [
@@ -279,6 +318,11 @@ def in_place_by_a_function(x):
         (of_a_dictionary, "longer or shorter"),
         (as_it_makes_items, "a loop over what changes a variable"),
         (in_place_by_a_function, "operator.iadd of a list"),
+        (under_the_loop, "next of an iterator that a loop runs through"),
+        (searched, "`in` on an iterator"),
+        (remembered, "a function that remembers its results"),
+        (rows_of_an_array, "an array that a list has as an item"),
+        (array_of_rows, "an item of a list that grows shares"),
     ],
 )
 def test_refused(f: Any, what: str) -> None:

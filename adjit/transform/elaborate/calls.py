@@ -231,13 +231,15 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         check_called(ctx, callee)
         callee = in_kernel(callee)
     if is_cached(callee):
-        return call(frame, Static(callee.__wrapped__), args, named)
+        return _remembered(frame, lambda: call(frame, Static(callee.__wrapped__), args, named))
     if isinstance(callee, FunctionType) and callee in KNOWN:
         return _run(ctx, callee, args)
     if isinstance(callee, Checkpointed):
         # what a call is made with is there before it
         given, keywords = _computed(ctx, args, named)
         return checkpointed(frame, lambda: call(frame, Static(callee.function), given, keywords))
+    if isinstance(callee, LocalFunction) and callee.remembers:
+        return _remembered(frame, lambda: ctx.run_local(callee, args, named))
     if isinstance(callee, LocalFunction):
         return ctx.run_local(callee, args, named)
     if isinstance(callee, np.vectorize | Vectorized):
@@ -312,6 +314,18 @@ def takes_none(function: Value) -> bool:
     """Whether it is a function of the user's, to which it may matter that an argument is None."""
     callee = function.value if isinstance(function, Static) else None
     return isinstance(callee, LocalFunction) or (callee is not None and _of_the_user(callee))
+
+
+def _remembered(frame: Frame, run: Callable[[], Value]) -> Value:
+    """A call of a function that remembers its results, of which each gives what the function itself does."""
+    before, found = dict(frame.env), run()
+    if any(frame.env.get(key) != held for key, held in before.items()):
+        raise frame.ctx.unsupported(
+            "a function that remembers its results, and changes a variable, a list or an object",
+            "Take the decorator away, or keep the results in a dictionary.",
+            why="Python runs it once for the same arguments.",
+        )
+    return found
 
 
 def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value]) -> Value:

@@ -416,6 +416,9 @@ def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
         if isinstance(whole, Record) and whole.of is not None:
             is_there = _is_in_object(frame, left, whole)
             return is_there if name == "In" else scalars.negated(frame.ctx, is_there)
+        if isinstance(whole, Table) and whole.kind == "iterator":
+            what = "`in` on an iterator"
+            raise frame.ctx.unsupported(what, "Search a list.", why="In Python it has no more what was searched.")
         if isinstance(whole, Record | Grown | Table):
             is_there = tables.contains(frame, tables.as_searched(whole), materialise(frame.ctx, left))
             return is_there if name == "In" else scalars.negated(frame.ctx, is_there)

@@ -25,6 +25,7 @@ from adjit.transform.elaborate.operators import binary, both, either, truth
 from adjit.transform.elaborate.python_builtins import known_items, length, part_of_range
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import array_of, shape_of
+from adjit.transform.elaborate.values.changing import is_run_through
 from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
     broadcast_shapes,
@@ -339,6 +340,10 @@ def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
         iterator = Table("iterator", iterator, limit=ir.integer(0))
     if not isinstance(iterator, Table) or iterator.kind != "iterator" or iterator.limit is None:
         raise ctx.unsupported(f"next of {described(iterator)}", "Give it what `iter(...)` of a list makes.")
+    if is_run_through(ctx, iterator):
+        raise ctx.unsupported(
+            "next of an iterator that a loop runs through", "Call `next` in a `while` loop, or loop over the list."
+        )
     whole, place = iterator.items, iterator.limit
     count = whole.count if isinstance(whole, Grown) else ir.integer(len(whole.items))
     is_there = scalars.scalar(ctx, operator.lt, (place, count), "is_there")

@@ -46,7 +46,7 @@ from adjit.transform.elaborate.records import delete_attribute
 from adjit.transform.elaborate.values import algorithms
 from adjit.transform.elaborate.values.changing import RESIZED, STORED, leaving, looked_at, running
 from adjit.transform.elaborate.values.elementwise import materialise
-from adjit.transform.elaborate.values.frame import CallRaises, Context, Frame, Names
+from adjit.transform.elaborate.values.frame import CallRaises, Context, Frame, LocalFunction, Names
 from adjit.transform.elaborate.values.lists import contents, elements, in_memory
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import stored_to
@@ -301,11 +301,24 @@ def _for(frame: Frame, node: cst.For) -> None:
     iterated = evaluate(frame, node.iter)
     through = looked_at(iterated)
     iterated = opened_in_turns(frame, drained(frame, iterated) if isinstance(iterated, Record) else iterated)
+    iterated = _left_in(frame, node, iterated)
     how = frame.ctx.changing.get(loop)
     if how == RESIZED:
         iterated, through = _as_it_grows(frame, iterated), frozenset()
     with running(frame, loop, None if how == RESIZED else iterated, through):
         _for_in(frame, node, iterated, how == STORED)
+
+
+def _left_in(frame: Frame, node: cst.For, iterated: Value) -> Value:
+    """What an iterator has left, all of which a loop takes; anything else as it is."""
+    if not isinstance(iterated, Table) or iterated.kind != "iterator":
+        return iterated
+    is_left = contains(node.body, cst.Break) or assigned([node.body]).returns
+    if is_left or (frame.catching and contains(node.body, cst.Raise)):
+        raise frame.ctx.unsupported(
+            "a loop over an iterator that may end early", "Loop over a list, or call `next` in a `while` loop."
+        )
+    return drained(frame, iterated)
 
 
 def _as_it_grows(frame: Frame, iterated: Value) -> Value:
@@ -333,14 +346,7 @@ def _for_in(frame: Frame, node: cst.For, iterated: Value, is_stored: bool = Fals
     if (stream := as_stream(iterated)) is not None:
         _streamed(frame, node, stream)
         return
-    if isinstance(iterated, Table) and iterated.kind == "iterator":
-        is_left = contains(node.body, cst.Break) or assigned([node.body]).returns
-        if is_left or (frame.catching and contains(node.body, cst.Raise)):
-            raise ctx.unsupported(
-                "a loop over an iterator that may end early", "Loop over a list, or call `next` in a `while` loop."
-            )
-        iterated = drained(frame, iterated)
-    iterated = contents(ctx, iterated)
+    iterated = contents(ctx, _left_in(frame, node, iterated))
     iterated = iterated if isinstance(iterated, Grown) else elements(ctx, iterated)
     items = None if is_stored else known_items(frame, iterated)
     if items is not None:
@@ -785,11 +791,16 @@ def _del(frame: Frame, node: cst.Del) -> None:
 _COMPILERS = (numba.jit, numba.njit)
 
 
-def _leaves_alone(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether a decorator is one of those that give a function with the same results."""
+def _decorated(frame: Frame, node: cst.BaseExpression, value: Value) -> Value:
+    """What a decorator makes of a function; those that give one with the same results leave it alone."""
     decorator = evaluate(frame, node.func if isinstance(node, cst.Call) else node)
-    known = (functools.cache, functools.lru_cache, *_COMPILERS)
-    return isinstance(decorator, Static) and any(decorator.value is one for one in known)
+    made = decorator.value if isinstance(decorator, Static) else None
+    if any(made is one for one in _COMPILERS):
+        return value
+    if made is functools.cache or made is functools.lru_cache:
+        function = value.value if isinstance(value, Static) else None
+        return Static(dataclasses.replace(function, remembers=True)) if isinstance(function, LocalFunction) else value
+    return frame.ctx.call(frame, evaluate(frame, node), [value], {})
 
 
 def _function(frame: Frame, node: cst.FunctionDef) -> None:
@@ -797,8 +808,7 @@ def _function(frame: Frame, node: cst.FunctionDef) -> None:
         raise frame.ctx.unsupported("a coroutine inside a differentiated function", "Write a plain function.")
     value = local_function(frame, node)
     for each in reversed(node.decorators):
-        if not _leaves_alone(frame, each.decorator):
-            value = frame.ctx.call(frame, evaluate(frame, each.decorator), [value], {})
+        value = _decorated(frame, each.decorator, value)
     frame.env[node.name.value] = value
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import libcst as cst
 
 from adjit.transform import ir
-from adjit.transform.elaborate.values.frame import Frame, RunsThroughChanges
+from adjit.transform.elaborate.values.frame import Context, Frame, RunsThroughChanges
 from adjit.transform.elaborate.values.values import (
     Cell,
     Grown,
@@ -101,6 +101,11 @@ def _left_by(frame: Frame, statements: Sequence[cst.CSTNode]) -> Sequence[Run]:
     if any(contains(statement, cst.Continue) for statement in statements):
         return ()
     return runs if isinstance(last, cst.Return) else runs[-1:]
+
+
+def is_run_through(ctx: Context, iterator: Table) -> bool:
+    """Whether a loop around what is elaborated takes the items of this iterator."""
+    return any(iterator.cell in run.through for run in ctx.runs)
 
 
 def sees_change(frame: Frame, value: TupleValue | Grown | Record | Table, state: Value) -> None:

@@ -548,12 +548,16 @@ class Giving:
 
 @dataclass(frozen=True)
 class LocalFunction(Followed):
-    """A lambda or function defined inside a differentiated one, with the variables it can see."""
+    """A lambda or function defined inside a differentiated one, with the variables it can see.
+
+    remembers: whether it is decorated with functools.cache or the like.
+    """
 
     node: cst.Lambda | cst.FunctionDef
     frame: Frame
     defaults: Mapping[str, Value] = field(hash=False)
     comprehensions: tuple[Names, ...] = field(default=(), compare=False)  # around it
+    remembers: bool = False
 
     @property
     def name(self) -> str:

@@ -211,7 +211,7 @@ def store_item(ctx: Context, value: Grown, index: ir.Operand, given: Value) -> N
 
 
 def takes_row(ctx: Context, buffer: ir.Operand, given: ir.Operand) -> None:
-    """Takes note that a list has copied an array, or the rows of one, into its memory. In Python it has the array itself:
+    """Takes note that a list has copied an array, or the rows of one, into its memory. In Python it has the array:
     what changes that afterwards is refused, if the list is read then."""
     ctx.copied_rows |= {given, *(ctx.roots_of(given) - {KEPT, ANYWHERE})}
     ctx.detached(buffer, given, "an item of a list that grows", always=True, is_kept=True)
