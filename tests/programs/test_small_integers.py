@@ -5,6 +5,7 @@ docs/conventions.md says so. Values and derivatives are the same on both targets
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -153,3 +154,34 @@ def stored_literal(x, n):
 
 def test_a_literal_that_does_not_fit_is_cut_off() -> None:
     assert adjit.grad(stored_literal, target="python")(np.ones(4), EIGHT)[0] == 300 - 256
+
+
+def of_constants(x):
+    return 2**64 % 1000 + (2**70 >> 60) + 2**64 / 2**60 * x + 10**21 * x * 1e-21 + math.log(2**70) + (x < 2**70)
+
+
+def hashed(x):
+    h = 14695981039346656037
+    for c in (1, 2, 3, 4):
+        h = ((h ^ c) * 1099511628211) & 0xFFFFFFFFFFFFFFFF
+    return h * 1e-19 * x
+
+
+@pytest.mark.parametrize("f", [of_constants, hashed])
+def test_of_more_bits_while_compiling(f: Any) -> None:
+    for target in ("python", "cpu"):
+        value, gradient = adjit.value_and_grad(f, target=target)(0.7)
+        assert value == pytest.approx(f(0.7), rel=1e-14)
+        assert gradient == pytest.approx((f(0.8) - f(0.6)) / 0.2, rel=1e-9)
+
+
+def congruent(x, n):
+    s = 12345
+    for _ in range(n):
+        s = (s * 6364136223846793005 + 1442695040888963407) % 2**64
+    return s / 2**64 * x
+
+
+def test_of_more_bits_as_it_runs() -> None:
+    with pytest.raises(AdjitError, match="the integer 18446744073709551616 beside one that is known at run time only"):
+        adjit.grad(congruent)(0.7, 100)

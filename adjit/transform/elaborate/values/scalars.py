@@ -67,8 +67,6 @@ def fold(callee: Any, args: Sequence[ir.Operand], type_: types.Type) -> ir.Const
     is_whole = isinstance(value, int | np.integer)
     if isinstance(value, complex) or (isinstance(type_, types.Integer) and not is_whole):
         return None
-    if isinstance(value, int) and abs(value) >= 2**63:
-        return None
     return typed_const(value, type_)
 
 
@@ -88,11 +86,25 @@ def scalar(ctx: Context, callee: Any, args: Sequence[ir.Operand], name: str = ""
     folded = fold(callee, args, type_)
     if folded is not None:
         return folded
+    args = tuple(_of_64_bits(ctx, a, args, type_) for a in args)
     is_widening = callee in _WIDENING or isinstance(callee, np.ufunc)
     if is_widening and isinstance(type_, types.Number) and all(is_integer(a.type) for a in args):
         # as they are computed with, so that the text says the same to numba and to plain Python
         args = tuple(cast(ctx, a, type_) for a in args)
     return ctx.builder.call(callee, *args, type=type_, name=name or name_of(callee))
+
+
+def _of_64_bits(ctx: Context, value: ir.Operand, args: Sequence[ir.Operand], type_: types.Type) -> ir.Operand:
+    """An operand of a function that makes such a number; an integer that has more bits as a float, beside floats."""
+    if not isinstance(value, ir.Const) or not isinstance(value.value, int) or -(2**63) <= value.value < 2**63:
+        return value
+    if any(isinstance(one, types.Float) for one in (type_, *(a.type for a in args))):
+        return typed_const(float(value.value), types.float64)
+    raise ctx.unsupported(
+        f"the integer {value.value} beside one that is known at run time only",
+        "Write it as a float, or keep the numbers below 2**63.",
+        why="Compiled code has integers of 64 bits, with a sign.",
+    )
 
 
 # Of small integers numba computes these in 64 bits, NumPy in as many bits as they have.
