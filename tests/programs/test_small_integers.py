@@ -185,3 +185,12 @@ def congruent(x, n):
 def test_of_more_bits_as_it_runs() -> None:
     with pytest.raises(AdjitError, match="the integer 18446744073709551616 beside one that is known at run time only"):
         adjit.grad(congruent)(0.7, 100)
+
+
+def inverted(x):
+    return x if ~(1 > 2) else 2.0 * x
+
+
+def test_inverted_booleans_that_are_known() -> None:
+    with pytest.raises(AdjitError, match="`~` of a boolean that is known while compiling"):
+        adjit.grad(inverted)(0.7)

@@ -361,8 +361,13 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
     if isinstance(value, Complex) and not is_array(value):
         return complexes.unary(ctx, callee, value)
     if callee is operator.invert and isinstance(value, ir.Const) and isinstance(value.type, types.Boolean):
-        # a literal is Python's, whose `~` takes it for a number
-        return ir.integer(-2 if value.value else -1)
+        if not frame.is_rule:
+            raise ctx.unsupported(
+                "`~` of a boolean that is known while compiling",
+                "Write `not c`.",
+                why="It is a number for Python, where `~True` is -2, and `not` for NumPy.",
+            )
+        return ir.boolean(not value.value)
     if callee is operator.not_:
         return scalars.negated(ctx, truth(frame, value))
     if (method := method_of(value, f"__{callee.__name__}__")) is not None:
