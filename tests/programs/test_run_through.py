@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 import operator
@@ -202,6 +203,14 @@ def adds_an_array(x):
     return np.sum(xs * np.array([1.0, 10.0])) + len(ys)
 
 
+def copied_as_one(x):
+    row, a = [1.0], np.zeros(2)
+    both = copy.deepcopy({"rows": [row, row], "arrays": [a, a]})
+    both["rows"][0].append(x)
+    both["arrays"][0][0] = x * x
+    return len(row) + sum(both["rows"][1]) + both["arrays"][1][0] + a[0]
+
+
 def keys_first(x):
     order = []
 
@@ -218,7 +227,8 @@ def keys_first(x):
     [
         grows, grows_numbered, shrinks, grows_as_it_runs, grows_by_a_function, grows_in_two_loops, rows_grow,
         stores_ahead, stores_ahead_in_many, turns_round, stores_where_it_is, takes_one_out, may_go_on, under_keys,
-        under_numbers, views, iterators, repeats, adds_an_array, keys_first,
+        under_numbers, views, iterators, repeats, adds_an_array, copied_as_one,
+        keys_first,
     ],
 )  # fmt: skip
 def test_as_in_python(f: Any) -> None:

@@ -18,7 +18,7 @@ import math
 import operator
 import re
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from adjit.transform import ir
@@ -30,7 +30,9 @@ from adjit.transform.elaborate.values import algorithms, samples, scalars
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
+from adjit.transform.elaborate.values.names import under_a_cell
 from adjit.transform.elaborate.values.values import (
+    Cell,
     Grown,
     Method,
     OneOf,
@@ -42,6 +44,7 @@ from adjit.transform.elaborate.values.values import (
     described,
     is_array,
     is_list,
+    is_mutable,
     is_number,
     object_of,
 )
@@ -100,16 +103,47 @@ def _copied(frame: Frame, value: Value) -> Value:
 
 def _copied_deep(frame: Frame, value: Value, known: Value | None = None) -> Value:
     """copy.deepcopy."""
+    found = collections.Counter(_identities(value))
+    several = {one for one, count in found.items() if count > 1}
+    return _deep(frame, value, several, {})
+
+
+def _identity(value: Value) -> Hashable:
+    """What tells a list, an object or an array from others; None of what has no name."""
+    if is_mutable(value):
+        return value.cell if isinstance(value.cell, Cell) else None
+    return value if isinstance(value, ir.Var) and is_array(value) else None
+
+
+def _identities(value: Value) -> Iterator[Hashable]:
+    """Those of all lists, objects and arrays in a value."""
+    if (own := _identity(value)) is not None:
+        yield own
+    whole = value.items if isinstance(value, Table) else value
+    for one in whole.items if isinstance(whole, TupleValue | Record) else ():
+        yield from _identities(one)
+
+
+def _deep(frame: Frame, value: Value, several: Set[Hashable], made: dict[Hashable, Value]) -> Value:
+    """A copy of a value and of all in it; what is there several times is one in the copy, too."""
+    own = _identity(value)
+    if own in made:
+        return made[own]
     _check_copied(frame, value)
+    copy: Value
     if isinstance(value, TupleValue | Record):
-        parts = tuple(_copied_deep(frame, one) for one in value.items)
-        return dataclasses.replace(value, items=parts, cell=None)
-    if isinstance(value, Table):
-        items = _copied_deep(frame, dataclasses.replace(value.items, cell=None))
+        parts = tuple(_deep(frame, one, several, made) for one in value.items)
+        copy = dataclasses.replace(value, items=parts, cell=None)
+    elif isinstance(value, Table):
+        items = _deep(frame, dataclasses.replace(value.items, cell=None), several, made)
         assert is_list(items)
-        return dataclasses.replace(value, items=items, cell=None)
-    found = _copied(frame, value)
-    return dataclasses.replace(found, shares=frozenset()) if isinstance(found, Grown) else found
+        copy = dataclasses.replace(value, items=items, cell=None)
+    else:
+        copy = _copied(frame, value)
+        copy = dataclasses.replace(copy, shares=frozenset()) if isinstance(copy, Grown) else copy
+    if own in several:
+        copy = made[own] = under_a_cell(frame, copy)
+    return copy
 
 
 # -------------------------------------------------------------------------------------------------------------- numbers

@@ -1019,6 +1019,26 @@ for <i> in range(<n>):
 <!d> += collections.Counter({1: 2})
 <!b> = <x1> * <!d>[0] + <f> * <!d>.total()
 
+# what changes while it is run through
+<!l> = [<x1>, <f>, <c>]
+for <!k>, <!e> in enumerate(<!l>):
+    <!l>[-1] += <!e> * 0.1
+    if len(<!l>) < 5 and <q>:
+        <!l>.append(<!e> * <x2>)
+<!b> = sum(<!w> * <!w> for <!w> in <!l>)
+
+<!l> = [<x1>, <x2>]
+<!g>, <!h>, <!d> = (2.0 * <!w> for <!w> in <!l>), zip(<!l>, <v>), {"a": <c>}
+<!t> = <!d>.values()
+<!l>[0], <!d>["b"] = <f>, <x1>
+<!b> = sum(<!g>) + sum(<!w> * <!e> for <!w>, <!e> in <!h>) + sum(<!t>)
+
+<!d> = {"a": <x1>, "b": <c>}
+for <!k>, <!w> in <!d>.items():
+    <!d>["b"] += <f>
+    <!d>[<!k>] *= <x2>
+<!b> = <!d>["a"] + <!d>["b"]
+
 # heaps, sets, queues
 <!h> = []
 for <i> in range(<v>.size):

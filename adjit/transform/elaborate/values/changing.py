@@ -51,14 +51,17 @@ def cells_of(value: Value) -> frozenset[Cell | Within]:
     """The lists, dictionaries and sets that a loop over a value runs through."""
     if isinstance(value, Paired):
         return frozenset().union(*(cells_of(part) for part in value.parts if part is not None))
-    cell = value.cell if isinstance(value, TupleValue | Grown | Record | Table) else None
+    is_iterator = isinstance(value, Table) and value.kind == "iterator"  # which is emptied when the loop begins
+    cell = value.cell if isinstance(value, TupleValue | Grown | Record | Table) and not is_iterator else None
     cell = cell.cell if isinstance(cell, View) else cell
     return frozenset((cell,)) if isinstance(cell, Cell | Within) else frozenset()
 
 
 def looked_at(value: Value) -> frozenset[Cell | Within]:
-    """The lists that an iterator over a value looks at when its items are asked for."""
+    """The lists and iterators that are looked at when an iterator over a value is asked for its items."""
     stream = as_stream(value)
+    if isinstance(value, Table) and value.kind == "iterator" and isinstance(value.cell, Cell):
+        return frozenset((value.cell,))
     return cells_of(value) if stream is None else stream.through
 
 
