@@ -276,6 +276,21 @@ def as_it_makes_items(x):
     return len(order) * x
 
 
+def takes_a_few(x):
+    order = []
+
+    def noted(one):
+        order.append(one)
+        return one
+
+    few = list(itertools.islice((noted(k) for k in range(9)), 2))
+    return (len(order) + len(few)) * x
+
+
+def the_first_one(x):
+    return any((hit := one) > 2.0 for one in (1.0, 3.0, 5.0)) and hit * x
+
+
 def in_place_by_a_function(x):
     xs = [1.0]
     ys = operator.iadd(xs, [x])
@@ -327,6 +342,8 @@ def array_of_rows(x):
         (in_a_comprehension, "changed while it is run through"),
         (of_a_dictionary, "longer or shorter"),
         (as_it_makes_items, "a loop over what changes a variable"),
+        (takes_a_few, "a loop over what changes a variable"),
+        (the_first_one, "any of what changes a variable"),
         (in_place_by_a_function, "operator.iadd of a list"),
         (under_the_loop, "next of an iterator that a loop runs through"),
         (searched, "`in` on an iterator"),

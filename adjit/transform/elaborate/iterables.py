@@ -38,7 +38,7 @@ from adjit.transform.elaborate.values.frame import Frame, as_index
 from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, takes
 from adjit.transform.elaborate.values.lists import elements, joined
 from adjit.transform.elaborate.values.names import changed, kept
-from adjit.transform.elaborate.values.streams import at_most, of_items, opened_stream, seen_through
+from adjit.transform.elaborate.values.streams import at_most, of_items, opened_in_turns, opened_stream, seen_through
 from adjit.transform.elaborate.values.values import (
     ENDLESS,
     LEAF,
@@ -498,7 +498,7 @@ def _pairwise(frame: Frame, iterable: Value) -> Value:
 
 def _islice(frame: Frame, iterable: Value, *ends: Value | None) -> Value:
     """itertools.islice."""
-    ctx, iterable = frame.ctx, opened_stream(frame, iterable)
+    ctx, iterable = frame.ctx, opened_in_turns(frame, iterable)
     stream = as_stream(iterable)
     given = [None if end in (None, Static(None)) else as_index(frame.ctx, end, "an end") for end in ends if end]
     span = ir.Span(None, given[0]) if len(given) == 1 else ir.Span(*given)

@@ -49,7 +49,7 @@ from adjit.transform.elaborate.values.lists import contents, elements
 from adjit.transform.elaborate.values.names import current, viewed_now
 from adjit.transform.elaborate.values.names import item as list_item
 from adjit.transform.elaborate.values.record_arrays import is_records, rows
-from adjit.transform.elaborate.values.streams import at_most, opened_stream
+from adjit.transform.elaborate.values.streams import at_most, opened_in_turns, opened_stream
 from adjit.transform.elaborate.values.values import (
     ENDLESS,
     Complex,
@@ -148,7 +148,7 @@ def _beside_stream(frame: Frame, args: Sequence[Value]) -> Value:
 
 
 def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    args = [opened_stream(frame, _of_object(frame, one)) for one in args]
+    args = [opened_in_turns(frame, _of_object(frame, one)) for one in args]
     if any(as_stream(one) is not None for one in args):
         return _beside_stream(frame, args)
     return Paired(tuple(contents(frame.ctx, a) for a in args))

@@ -182,6 +182,7 @@ def opened_in_turns(frame: Frame, value: Value) -> Value:
 def _unchanging(frame: Frame, name: str, value: Value, opened: Callable[[Frame, Value], Value]) -> Value:
     before, made = dict(frame.env), opened(frame, value)
     changed = {key for key, held in before.items() if frame.env.get(key) != held}
+    changed |= {key for key in frame.env.keys() - before.keys() if key.isidentifier()}
     run_through = {key for key in changed if frame.env.get(key) in (EMPTY, LEFT)}
     if changed - run_through:
         raise frame.ctx.unsupported(
