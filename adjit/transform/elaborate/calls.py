@@ -264,7 +264,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     is_held = isinstance(callee, type) and not _is_of_library(callee)  # an object may keep it for later
     if not is_held and (found := _for_option(frame, function, args, named)) is not None:
         return found
-    if not is_held and not (_is_hashable(callee) and callee in RUNNING_THROUGH):
+    if not is_held and not (_is_hashable(callee) and (callee in RUNNING_THROUGH or callee in LAZY)):
         if function in (Static(any), Static(all)):
             args = [asked_one_by_one(frame, function.value.__name__, a) for a in args]
         args = [all_of_stream(frame, a) for a in args]
@@ -328,6 +328,11 @@ def _remembered(frame: Frame, run: Callable[[], Value]) -> Value:
     return found
 
 
+def _looked_at_now(frame: Frame, callee: Any, one: Value) -> Value:
+    """An argument of zip, map and the like, as it is when that is run through."""
+    return viewed_now(frame, one if callee in RUNNING_THROUGH else all_of_stream(frame, one))
+
+
 def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A call of one of several functions."""
     given, keywords = _computed(frame.ctx, args, named)
@@ -353,7 +358,7 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return of_items(
             ctx,
             callee.__name__,
-            lambda user: INTRINSICS[callee](user, [viewed_now(user, one) for one in made], dict(named)),
+            lambda user: INTRINSICS[callee](user, [_looked_at_now(user, callee, one) for one in made], dict(named)),
             through=frozenset().union(*map(looked_at, made)),
         )
     if _is_hashable(callee) and callee in INTRINSICS:
