@@ -93,6 +93,22 @@ def test_betainc_by_its_parameters(a, b):
         assert betainc_by_b(a, b, x) == pytest.approx(by_b, rel=1e-11, abs=1e-26)
 
 
+def of_whole_parameters(x):
+    return special.gammainc(2, x) + special.gammaincc(3, x) + special.betainc(2, 3, x)
+
+
+def test_whole_parameters():
+    # their slopes by the parameters, which nobody asks for, are of integers
+    slope = adjit.grad(of_whole_parameters, target="python")(0.4)
+    exact = sum_of_densities(0.4)
+    assert abs(slope - exact) <= 1e-13 * abs(exact)
+
+
+def sum_of_densities(x):
+    gammas = x * np.exp(-x) - x**2 * np.exp(-x) / 2.0
+    return gammas + 12.0 * x * (1.0 - x) ** 2
+
+
 @pytest.mark.parametrize("x", [1.01, 1.5, 2.0, 4.0, 30.0])
 def test_zeta(x):
     for q in (0.01, 0.5, 1.0, 7.3, 1e4):
