@@ -616,14 +616,8 @@ _OPERATORS: dict[Any, Callable[[Frame, Table, Value], Value]] = {
 }
 
 
-_OF_COUNTS: dict[Any, Callable[..., Any]] = {
-    operator.add: algorithms.added_counts,
-    operator.sub: algorithms.subtracted_counts,
-    operator.or_: algorithms.greater_counts,
-    operator.and_: algorithms.lesser_counts,
-    operator.eq: algorithms.are_same_counts,
-    operator.ne: algorithms.are_other_counts,
-}
+# what an operator of Counters does to each two counts
+_OF_COUNTS = {operator.add: operator.add, operator.sub: operator.sub, operator.or_: max, operator.and_: min}
 
 
 def _are_counts(value: Value) -> bool:
@@ -638,8 +632,12 @@ def combined(frame: Frame, callee: Any, left: Value, right: Value) -> Value | No
             return same if callee is operator.eq else scalars.negated(frame.ctx, truth(frame, same))
         if callee in _OPERATORS:
             return _OPERATORS[callee](frame, left, right)
-    if _are_counts(left) and _are_counts(right) and callee in _OF_COUNTS:
-        return written(_OF_COUNTS[callee])(frame, [left, right], {})
+    if _are_counts(left) and _are_counts(right):
+        if callee in (operator.eq, operator.ne):
+            same = written(algorithms.are_same_counts)(frame, [left, right], {})
+            return same if callee is operator.eq else scalars.negated(frame.ctx, truth(frame, same))
+        if callee in _OF_COUNTS:
+            return written(algorithms.joined_counts)(frame, [left, right, Static(_OF_COUNTS[callee])], {})
     if callee is operator.or_ and is_keyed(left) and is_keyed(right):
         own = as_table(_copy(frame, as_table(left)))
         cell = kept(frame, dataclasses.replace(own, default=None) if _are_counts(left) else own)

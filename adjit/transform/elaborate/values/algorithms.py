@@ -48,48 +48,16 @@ def counted_elements(counter: Any) -> Any:
     return [key for key, count in counter.items() for _ in range(count)]
 
 
-def added_counts(left: Any, right: Any) -> Any:
-    """`left + right` of Counters: what is counted at least once."""
+def joined_counts(left: Any, right: Any, join: Any) -> Any:
+    """Two Counters joined, count by count, by `join`: `left + right` by a sum, `left | right` by `max`. What is not
+    counted at least once is left out."""
     found: collections.Counter[Any] = collections.Counter()
     for key, count in left.items():
-        if count + right[key] > 0:
-            found[key] = count + right[key]
+        if join(count, right[key]) > 0:
+            found[key] = join(count, right[key])
     for key, count in right.items():
-        if key not in left and count > 0:
-            found[key] = count
-    return found
-
-
-def subtracted_counts(left: Any, right: Any) -> Any:
-    """`left - right` of Counters: what is counted at least once."""
-    found: collections.Counter[Any] = collections.Counter()
-    for key, count in left.items():
-        if count - right[key] > 0:
-            found[key] = count - right[key]
-    for key, count in right.items():
-        if key not in left and count < 0:
-            found[key] = 0 - count
-    return found
-
-
-def greater_counts(left: Any, right: Any) -> Any:
-    """`left | right` of Counters: the greater counts."""
-    found: collections.Counter[Any] = collections.Counter()
-    for key, count in left.items():
-        if max(count, right[key]) > 0:
-            found[key] = max(count, right[key])
-    for key, count in right.items():
-        if key not in left and count > 0:
-            found[key] = count
-    return found
-
-
-def lesser_counts(left: Any, right: Any) -> Any:
-    """`left & right` of Counters: the lesser counts."""
-    found: collections.Counter[Any] = collections.Counter()
-    for key, count in left.items():
-        if min(count, right[key]) > 0:
-            found[key] = min(count, right[key])
+        if key not in left and join(0, count) > 0:
+            found[key] = join(0, count)
     return found
 
 
@@ -98,11 +66,6 @@ def are_same_counts(left: Any, right: Any) -> bool:
     return all(count == right[key] for key, count in left.items()) and all(
         count == left[key] for key, count in right.items()
     )
-
-
-def are_other_counts(left: Any, right: Any) -> bool:
-    """Whether they have not."""
-    return not are_same_counts(left, right)
 
 
 def moved_up(items: Any) -> None:
