@@ -59,7 +59,7 @@ def gammainc_over_power(a: float, x: float) -> float:
         c_by_a, c = -1.0 + n / c - top * c_by_a / (c * c), b + top / c
         change = c * d
         h_by_a, h = h_by_a * change + h * (c_by_a * d + c * d_by_a), h * change
-    return -a * (h * (math.log(x) - digamma(a + 0.0)) + h_by_a)
+    return -a * (h * (math.log(x) - digamma(a)) + h_by_a)
 
 
 @numba.njit(error_model="numpy")
@@ -108,9 +108,9 @@ def _of_fraction(a: float, b: float, x: float) -> tuple[float, float, float]:
 def _over_power(a: float, b: float, x: float, rest: float) -> tuple[float, float]:
     """The same two where the fraction converges fast, over x ** a rest ** b / B(a, b), with rest = 1 - x."""
     h, h_a, h_b = _of_fraction(a, b, x)
-    both = digamma(a + b + 0.0)
+    both = digamma(a + b)
     over_a = (h * (math.log(x) - digamma(a + 1.0) + both) + h_a) / a
-    over_b = (h * (math.log(rest) - digamma(b + 0.0) + both) + h_b) / a
+    over_b = (h * (math.log(rest) - digamma(b) + both) + h_b) / a
     return over_a, over_b
 
 

@@ -31,17 +31,19 @@ _FAR = 15.0  # from here on the asymptotic series is exact to rounding
 @numba.njit(error_model="numpy")
 def digamma(x: float) -> float:
     """The derivative of log(gamma(x)); nan at 0, -1, -2, .. (DLMF 5.5.2, 5.5.4, 5.11.2)."""
+    reflected = 0.0
     if x <= 0.0:
         if x == math.floor(x):
             return math.nan
-        # reflection; the fraction alone goes into tan, which keeps its digits for large x
-        return digamma(1.0 - x) - math.pi / math.tan(math.pi * (x - math.floor(x)))
+        # the fraction alone goes into tan, which keeps its digits for large x
+        reflected = math.pi / math.tan(math.pi * (x - math.floor(x)))
+        x = 1.0 - x
     offset = (x - _ZERO) - _ZERO_REST
     if abs(offset) < 0.15:
         value = 0.0
         for coefficient in _AT_ZERO[::-1]:
             value = (value + coefficient) * offset
-        return value
+        return value - reflected
     value = 0.0
     while x < _FAR:
         value -= 1.0 / x
@@ -51,7 +53,7 @@ def digamma(x: float) -> float:
     for k in range(len(_BERNOULLI)):
         factor *= inverse_square
         series += _BERNOULLI[k] / (2 * k + 2) * factor
-    return value + math.log(x) - 0.5 / x - series
+    return value + math.log(x) - 0.5 / x - series - reflected
 
 
 @numba.njit(error_model="numpy")
@@ -76,10 +78,12 @@ def _derivative_of_cotangent(n: int, x: float) -> float:
 def polygamma(n: int, x: float) -> float:
     """The n-th derivative of digamma, n >= 1; nan at 0, -1, -2, .. (DLMF 5.15.5, 5.15.6, 5.15.8)."""
     sign = 1.0 if n % 2 == 1 else -1.0
-    if x <= 0.0:
+    is_reflected, reflected = x <= 0.0, 0.0
+    if is_reflected:
         if x == math.floor(x):
             return math.nan
-        return -sign * polygamma(n, 1.0 - x) - _derivative_of_cotangent(n, x)
+        reflected = _derivative_of_cotangent(n, x)
+        x = 1.0 - x
     # sign * polygamma = (n - 1)! / x ** n + n! / (2 x ** (n + 1)) + sum of B_2k (2k + n - 1)! / ((2k)! x ** (2k + n))
     below = 0.0
     while x < _FAR + n:
@@ -93,7 +97,8 @@ def polygamma(n: int, x: float) -> float:
         low = 2.0 * k + n
         term *= low * (low + 1.0) / ((2.0 * k + 1.0) * (2.0 * k + 2.0) * x * x)
         value += _BERNOULLI[k] * term
-    return float(sign * (value + factorial * n * below))
+    found = sign * (value + factorial * n * below)
+    return float(-sign * found - reflected if is_reflected else found)
 
 
 partials(math.erf, lambda x: 1.1283791670955126 * math.exp(-x * x))  # 2 / sqrt(pi)

@@ -104,6 +104,20 @@ def test_whole_parameters():
     assert abs(slope - exact) <= 1e-13 * abs(exact)
 
 
+def of_whole_numbers(x):
+    total = 0.0
+    for k in range(1, 4):
+        total += (special.psi(k) + special.polygamma(1, k)) * x
+    return total
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_of_whole_numbers(target):
+    value, slope = adjit.value_and_grad(of_whole_numbers, target=target)(0.4)
+    assert abs(value - of_whole_numbers(0.4)) <= 1e-14
+    assert abs(slope - of_whole_numbers(1.0)) <= 1e-14
+
+
 def sum_of_densities(x):
     gammas = x * np.exp(-x) - x**2 * np.exp(-x) / 2.0
     return gammas + 12.0 * x * (1.0 - x) ** 2
