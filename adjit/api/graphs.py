@@ -46,7 +46,6 @@ class Graph:
         self._function, self._arguments, self._named = function, arguments, named
         self._arrays = _arrays_of((*arguments, *named.values()))
         self._recorded: Recorded | None = None
-        self._is_known = False
         self.result: Any = None
 
     def __repr__(self) -> str:
@@ -72,8 +71,8 @@ class Graph:
         """Calls the function, and has what it returns in the arrays of the first call."""
         with recording() if SIMULATED else contextlib.nullcontext():
             result = self._called()
-        if not self._is_known:
-            self.result, self._is_known = result, True
+        if self.result is None:
+            self.result = result
             return result
         for target, source in zip(_arrays_of([self.result]), _arrays_of([result]), strict=True):
             if target is not source:

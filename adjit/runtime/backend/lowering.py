@@ -28,14 +28,7 @@ from numba.core.lowering import Lower
 from numba.np import arrayobj, npyimpl, ufunc_db
 
 from adjit.runtime.backend import lifetimes, machine_code
-from adjit.runtime.backend.arrays import (
-    append,
-    are_listed,
-    empty_list,
-    item_of_list,
-    new_array,
-    put_there,
-)
+from adjit.runtime.backend.arrays import append, are_listed, empty_list, item_of_list, new_array, put_there
 from adjit.runtime.backend.pool import ALLOCATION
 from adjit.runtime.backend.stand_ins import stand_in
 from adjit.runtime.backend.wrapper import suits, write_wrapper

@@ -91,11 +91,11 @@ def _row_of(loop: ir.For, made: Mapping[ir.Operand, ir.Op]) -> _Row | None:
 
 
 def _row(loop: ir.For, inner: ir.For, call: ir.Call) -> _Row | None:
-    made, outside = inner.body.made, inner.body.defines
+    made, inside = inner.body.made, inner.body.defines
     taken = made.get(call.args[0])
     if ELEMENTARY[call.callee] not in vectormath.OF_ROWS or not isinstance(taken, ir.Call):
         return None
-    if taken.callee is not operator.sub or taken.args[1] in outside or taken.args[1].type != call.outs[0].type:
+    if taken.callee is not operator.sub or taken.args[1] in inside or taken.args[1].type != call.outs[0].type:
         return None
     source, (i, j) = made.get(taken.args[0]), (loop.body.args[0], inner.body.args[0])
     if not isinstance(source, ir.Load) or source.array in loop.body.defines or source.index[-1:] != (j,):
