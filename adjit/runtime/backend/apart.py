@@ -211,9 +211,7 @@ def for_python(value: Any) -> Any:
     """What plain Python calls in the place of a compiled function of the rules: it is compiled as generated code is."""
     if not isinstance(value, Dispatcher) or not is_apart(value) or is_plain():
         return value
-    # a function that calls itself numba knows by the dispatcher
-    calls_itself = value.py_func.__name__ in value.py_func.__code__.co_names
-    return value if calls_itself else _for_python(value)
+    return _for_python(value)
 
 
 @functools.cache

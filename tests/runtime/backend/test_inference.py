@@ -117,7 +117,8 @@ def test_functions_of_the_rules_as_python_calls_them():
     other = apart.for_python(cofactors)
     assert other is apart.for_python(cofactors) is not cofactors
     assert apart.for_python(halved) is halved
-    assert apart.for_python(digamma) is digamma
+    assert apart.for_python(digamma) is apart.for_python(digamma) is not digamma
+    assert apart.for_python(digamma)(1.0) == pytest.approx(-np.euler_gamma, rel=1e-14)
     a = np.array([[2.0, 1.0], [0.5, 3.0]])
     np.testing.assert_allclose(other(a), [[3.0, -0.5], [-1.0, 2.0]], rtol=1e-14)
 
