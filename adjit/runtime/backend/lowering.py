@@ -126,7 +126,7 @@ class GeneratedLower(Lower):
         if self.genlower or not suits(fndesc.restype, fndesc.argtypes):
             super().create_cpython_wrapper(release_gil)
         else:
-            write_wrapper(self.context, self.library, fndesc, self.env, self.call_helper, release_gil)
+            write_wrapper(self.context, self.library, fndesc, self.env, release_gil)
 
     def pre_block(self, block: Any) -> None:
         super().pre_block(block)

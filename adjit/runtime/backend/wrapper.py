@@ -4,38 +4,49 @@ In: the types of a function that is compiled. Out: a module of LLVM with its wra
 
     grad(x)         the fields of x are put where numba has them, and go to the function one by one
 
-numba's own loads each array whole, takes it apart for the call and again for the references that are given back, and
-puts results together to store them: most of its instructions, on which LLVM spends a tenth of a short compilation. What
-all wrappers do, to take all arguments, to make an object of a result, to raise what was raised, are calls of functions
-that a process compiles once: two thirds of the instructions that are left.
+numba's own is written and compiled for each function anew, a tenth of a short compilation. Here it is one function,
+which a process compiles once, and which reads a table: where each argument goes, what it is, and what the result is
+made of. What is compiled with a function is a call of that one.
+
+    the table of (x: float64[:], k: int64) -> (float64, (float64[:],))
+        x: an array of 8 bytes an element, its seven fields behind each other; k: an integer, after them
+        a tuple of two: a float at 0, a tuple of one: an array of one axis at 8
+
+The first arguments go in registers and the rest on the stack, integers and pointers in one order and floats in another.
+So what hands over many integers and eight floats calls any function that takes at most so many of each, which looks at
+no others: that is how functions are called on x86 (System V) and 64-bit ARM. Elsewhere, for more arguments and for
+other types, the wrapper is numba's.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import os
+import platform
+from collections.abc import Collection, Sequence
 from typing import Any
 
-import llvmlite.binding
-from llvmlite import ir as llvm
+import llvmlite.binding as llvm
 from numba import _dynfunc, types  # type: ignore[attr-defined]
-from numba.core import cgutils
 from numba.core.callconv import RETCODE_NONE, RETCODE_OK
-from numba.core.callwrapper import PyCallWrapper
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.pythonapi import EnvironmentManager
 from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 from numba.np import numpy_support
 
-from adjit.runtime.backend.versions import is_plain
-
-_SHAPE, _STRIDES = 5, 6  # of the fields of an array, which are extents and strides after five others
-_ITEMSIZE = 3
+_SHAPE = 5  # fields of an array before its extents and strides
 _CONSTANTS = 8  # of the body of an environment, after what is global
+_FLOATS = 8  # arguments that go in registers of their own
+_CALL, _APPLY = "adjit_call", "adjit_apply_"
+_MANY = (32, 64, 128, 256)  # integers and pointers that are handed over, whatever the function takes
 
-_TAKE, _MAKE, _GIVE_BACK, _RAISE = "adjit_take", "adjit_make_array", "adjit_give_back", "adjit_raise"
+# what an argument is, where it is no array; the size of an element says that it is one
+_FLOAT64, _INT, _FLOAT32, _UINT, _BOOLEAN = 0, -1, -2, -3, -4
+# what a result is made of
+_TUPLE, _DOUBLE, _SINGLE, _SIGNED, _UNSIGNED, _ARRAY = range(6)
 
-# What wrappers call. An array is a place with the fields that numba has of it, its reference first; what is raised is
+# What wrappers do. An array is a place with the fields that numba has of it, its reference first; what is raised is
 # a pickle, or one of the class and a function that makes the arguments. ERROR_x is the class x, ENVIRONMENT where the
 # constants of a function are, from where its environment begins.
 _SHARED = r"""
@@ -58,6 +69,15 @@ declare ptr @PyNumber_Float(ptr)
 declare double @PyFloat_AsDouble(ptr)
 declare ptr @PyNumber_Long(ptr)
 declare i64 @PyLong_AsLongLong(ptr)
+declare i64 @PyLong_AsUnsignedLongLong(ptr)
+declare i32 @PyObject_IsTrue(ptr)
+declare ptr @PyLong_FromLongLong(i64)
+declare ptr @PyLong_FromUnsignedLongLong(i64)
+declare ptr @PyFloat_FromDouble(double)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyErr_Occurred()
 declare ptr @PyList_GetItem(ptr, i64)
@@ -66,26 +86,141 @@ declare void @PyErr_SetString(ptr, ptr)
 declare void @PyErr_SetNone(ptr)
 declare void @PyErr_Clear()
 
-; Takes the arguments of a call, for each of which there is where it goes among the places, and what it is: an array of
-; elements of so many bytes, a float if that is 0, an integer if it is -1; below zero: the wrapper takes it. 1 and an
-; error if they are not so.
-define i32 @adjit_take(ptr %arguments, ptr %name, i64 %count, ptr %kinds, ptr %places) {
+; Calls a function, which has an environment and a name, with the arguments of Python's; `apply` hands them over. The
+; table: 0 or whether others may run meanwhile; bytes of the places of the arguments, and of the result; how many
+; arguments there are; for each the offset of its place and what it is; what the result is made of.
+define ptr @adjit_call(ptr %arguments, ptr %environment, ptr %function, ptr %name, ptr %apply, ptr %table) {
+  %bytes_place = getelementptr i64, ptr %table, i64 1
+  %result_bytes_place = getelementptr i64, ptr %table, i64 2
+  %count_place = getelementptr i64, ptr %table, i64 3
+  %kinds = getelementptr i64, ptr %table, i64 4
+  %is_free_word = load i64, ptr %table
+  %bytes = load i64, ptr %bytes_place
+  %result_bytes = load i64, ptr %result_bytes_place
+  %count = load i64, ptr %count_place
+  %places = alloca i8, i64 %bytes, align 16
+  %result = alloca i8, i64 %result_bytes, align 16
+  %raised_place = alloca ptr
+  %cursor = alloca ptr
+  %fault = call i32 @take(ptr %arguments, ptr %name, i64 %count, ptr %kinds, ptr %places)
+  %is_fault = icmp ne i32 %fault, 0
+  br i1 %is_fault, label %failed, label %go
+failed:
+  call void @give_back(i64 %count, ptr %kinds, ptr %places)
+  ret ptr null
+go:
+  %is_free = icmp ne i64 %is_free_word, 0
+  br i1 %is_free, label %freed, label %held
+freed:
+  %state = call ptr @PyEval_SaveThread()
+  %free_code = call i32 %apply(ptr %function, ptr %result, ptr %raised_place, ptr %places)
+  call void @PyEval_RestoreThread(ptr %state)
+  br label %called
+held:
+  %held_code = call i32 %apply(ptr %function, ptr %result, ptr %raised_place, ptr %places)
+  br label %called
+called:
+  %code = phi i32 [ %free_code, %freed ], [ %held_code, %held ]
+  call void @give_back(i64 %count, ptr %kinds, ptr %places)
+  switch i32 %code, label %other [ i32 RETCODE_OK, label %done
+                                   i32 RETCODE_NONE, label %done ]
+done:
+  %parts = getelementptr { i64, i64 }, ptr %kinds, i64 %count
+  store ptr %parts, ptr %cursor
+  %object = call ptr @box(ptr %cursor, ptr %result, ptr %environment)
+  ret ptr %object
+other:
+  %raised = load ptr, ptr %raised_place
+  call void @raise(i32 %code, ptr %raised)
+  ret ptr null
+}
+
+; The object of what comes next of a result.
+define internal ptr @box(ptr %cursor, ptr %result, ptr %environment) {
+  %at = load ptr, ptr %cursor
+  %what = load i64, ptr %at
+  %number_place = getelementptr i64, ptr %at, i64 1
+  %number = load i64, ptr %number_place
+  %third_place = getelementptr i64, ptr %at, i64 2
+  %place = getelementptr i8, ptr %result, i64 %number
+  switch i64 %what, label %array [ i64 0, label %tuple
+                                   i64 1, label %double
+                                   i64 2, label %single
+                                   i64 3, label %signed
+                                   i64 4, label %unsigned ]
+tuple:
+  store ptr %third_place, ptr %cursor
+  %made = call ptr @PyTuple_New(i64 %number)
+  br label %test
+test:
+  %k = phi i64 [ 0, %tuple ], [ %next, %item ]
+  %more = icmp ult i64 %k, %number
+  br i1 %more, label %item, label %all
+item:
+  %inner = call ptr @box(ptr %cursor, ptr %result, ptr %environment)
+  %ignored = call i32 @PyTuple_SetItem(ptr %made, i64 %k, ptr %inner)
+  %next = add i64 %k, 1
+  br label %test
+all:
+  ret ptr %made
+double:
+  store ptr %third_place, ptr %cursor
+  %float = load double, ptr %place
+  %as_double = call ptr @PyFloat_FromDouble(double %float)
+  ret ptr %as_double
+single:
+  store ptr %third_place, ptr %cursor
+  %narrow = load float, ptr %place
+  %wide = fpext float %narrow to double
+  %as_single = call ptr @PyFloat_FromDouble(double %wide)
+  ret ptr %as_single
+signed:
+  %signed_end = getelementptr i64, ptr %at, i64 3
+  store ptr %signed_end, ptr %cursor
+  %signed_shift = load i64, ptr %third_place
+  %signed_bytes = load i64, ptr %place, align 1
+  %signed_high = shl i64 %signed_bytes, %signed_shift
+  %signed_value = ashr i64 %signed_high, %signed_shift
+  %as_signed = call ptr @PyLong_FromLongLong(i64 %signed_value)
+  ret ptr %as_signed
+unsigned:
+  %unsigned_end = getelementptr i64, ptr %at, i64 3
+  store ptr %unsigned_end, ptr %cursor
+  %unsigned_shift = load i64, ptr %third_place
+  %unsigned_bytes = load i64, ptr %place, align 1
+  %unsigned_high = shl i64 %unsigned_bytes, %unsigned_shift
+  %unsigned_value = lshr i64 %unsigned_high, %unsigned_shift
+  %as_unsigned = call ptr @PyLong_FromUnsignedLongLong(i64 %unsigned_value)
+  ret ptr %as_unsigned
+array:
+  %array_end = getelementptr i64, ptr %at, i64 6
+  store ptr %array_end, ptr %cursor
+  %dtype_place = getelementptr i64, ptr %at, i64 3
+  %ndim_place = getelementptr i64, ptr %at, i64 4
+  %is_mutable_place = getelementptr i64, ptr %at, i64 5
+  %class = load i64, ptr %third_place
+  %dtype = load i64, ptr %dtype_place
+  %ndim_word = load i64, ptr %ndim_place
+  %is_mutable_word = load i64, ptr %is_mutable_place
+  %ndim = trunc i64 %ndim_word to i32
+  %is_mutable = trunc i64 %is_mutable_word to i32
+  %as_array = call ptr @make_array(ptr %place, ptr %environment, i64 %class, i64 %dtype, i32 %ndim, i32 %is_mutable)
+  ret ptr %as_array
+}
+
+; Takes the arguments of a call. 1 and an error if they are not what they have to be.
+define internal i32 @take(ptr %arguments, ptr %name, i64 %count, ptr %kinds, ptr %places) {
   br label %clear
 clear:
   ; so that what fails finds no references in those that come after it
-  %c = phi i64 [ 0, %0 ], [ %c_next, %cleared ]
+  %c = phi i64 [ 0, %0 ], [ %c_next, %clear_next ]
   %c_more = icmp ult i64 %c, %count
-  br i1 %c_more, label %look, label %check
-look:
+  br i1 %c_more, label %clear_next, label %check
+clear_next:
   %c_where = getelementptr { i64, i64 }, ptr %kinds, i64 %c
   %c_offset = load i64, ptr %c_where
-  %c_is_others = icmp slt i64 %c_offset, 0
-  br i1 %c_is_others, label %cleared, label %clear_own
-clear_own:
   %c_place = getelementptr i8, ptr %places, i64 %c_offset
   store ptr null, ptr %c_place
-  br label %cleared
-cleared:
   %c_next = add i64 %c, 1
   br label %clear
 check:
@@ -98,21 +233,21 @@ other_count:
 test:
   %k = phi i64 [ 0, %check ], [ %next, %taken ]
   %more = icmp ult i64 %k, %count
-  br i1 %more, label %take, label %done
-take:
+  br i1 %more, label %own, label %done
+own:
   %where = getelementptr { i64, i64 }, ptr %kinds, i64 %k
   %what = getelementptr { i64, i64 }, ptr %kinds, i64 %k, i32 1
   %offset = load i64, ptr %where
   %kind = load i64, ptr %what
   %place = getelementptr i8, ptr %places, i64 %offset
-  %is_others = icmp slt i64 %offset, 0
-  br i1 %is_others, label %taken, label %own
-own:
   %object = call ptr @PyTuple_GetItem(ptr %arguments, i64 %k)
   switch i64 %kind, label %array [ i64 0, label %float
-                                   i64 -1, label %integer ]
+                                   i64 -1, label %integer
+                                   i64 -2, label %float
+                                   i64 -3, label %integer
+                                   i64 -4, label %boolean ]
 array:
-  %fault = call i32 @adjit_take_array(ptr %object, ptr %place, i64 %kind)
+  %fault = call i32 @take_array(ptr %object, ptr %place, i64 %kind)
   %is_fault = icmp ne i32 %fault, 0
   br i1 %is_fault, label %failed, label %taken
 float:
@@ -121,19 +256,42 @@ float:
   br i1 %no_float, label %failed, label %read_float
 read_float:
   %number = call double @PyFloat_AsDouble(ptr %as_float)
-  store double %number, ptr %place
   call void @Py_DecRef(ptr %as_float)
+  %is_single = icmp eq i64 %kind, -2
+  br i1 %is_single, label %narrow, label %wide
+narrow:
+  %single = fptrunc double %number to float
+  store float %single, ptr %place
+  br label %taken
+wide:
+  store double %number, ptr %place
   br label %taken
 integer:
   %as_integer = call ptr @PyNumber_Long(ptr %object)
   %no_integer = icmp eq ptr %as_integer, null
   br i1 %no_integer, label %failed, label %read_integer
 read_integer:
-  %whole = call i64 @PyLong_AsLongLong(ptr %as_integer)
+  %is_signed = icmp eq i64 %kind, -1
+  br i1 %is_signed, label %read_signed, label %read_unsigned
+read_signed:
+  %signed = call i64 @PyLong_AsLongLong(ptr %as_integer)
+  br label %read
+read_unsigned:
+  %unsigned = call i64 @PyLong_AsUnsignedLongLong(ptr %as_integer)
+  br label %read
+read:
+  %whole = phi i64 [ %signed, %read_signed ], [ %unsigned, %read_unsigned ]
   store i64 %whole, ptr %place
   call void @Py_DecRef(ptr %as_integer)
   %may_be = icmp eq i64 %whole, -1
   br i1 %may_be, label %ask, label %taken
+boolean:
+  %truth = call i32 @PyObject_IsTrue(ptr %object)
+  %is_true = icmp ne i32 %truth, 0
+  %bit = zext i1 %is_true to i64
+  store i64 %bit, ptr %place
+  %no_truth = icmp eq i32 %truth, -1
+  br i1 %no_truth, label %failed, label %taken
 ask:
   %error = call ptr @PyErr_Occurred()
   %is_error = icmp ne ptr %error, null
@@ -148,7 +306,7 @@ done:
 }
 
 ; Gives back the references of the arrays among the arguments.
-define void @adjit_give_back(i64 %count, ptr %kinds, ptr %places) {
+define internal void @give_back(i64 %count, ptr %kinds, ptr %places) {
   br label %test
 test:
   %k = phi i64 [ 0, %0 ], [ %next, %given ]
@@ -173,7 +331,7 @@ done:
 }
 
 ; The fields of an object that has to be an array of elements of this size; 1 and an error if it is not.
-define internal i32 @adjit_take_array(ptr %object, ptr %place, i64 %itemsize) {
+define internal i32 @take_array(ptr %object, ptr %place, i64 %itemsize) {
   %fault = call i32 @NRT_adapt_ndarray_from_python(ptr %object, ptr %place)
   %is_none = icmp ne i32 %fault, 0
   br i1 %is_none, label %failed, label %taken
@@ -201,7 +359,7 @@ done:
 }
 
 ; The object of an array, whose reference it takes; null and an error where there is none.
-define ptr @adjit_make_array(ptr %place, ptr %environment, i64 %class, i64 %dtype, i32 %ndim, i32 %is_mutable) {
+define internal ptr @make_array(ptr %place, ptr %environment, i64 %class, i64 %dtype, i32 %ndim, i32 %is_mutable) {
   %is_none = icmp eq ptr %environment, null
   br i1 %is_none, label %failed, label %make
 make:
@@ -221,7 +379,7 @@ done:
 }
 
 ; Raises what a function left that returned this code.
-define void @adjit_raise(i32 %code, ptr %what) {
+define internal void @raise(i32 %code, ptr %what) {
   switch i32 %code, label %other [ i32 -1, label %done
                                    i32 -3, label %stop ]
 other:
@@ -276,31 +434,68 @@ done:
 
 
 @functools.cache
-def _shared() -> Any:
-    """What wrappers call, compiled."""
+def _shared() -> tuple[Any, ...]:
+    """What wrappers do, compiled."""
     with global_compiler_lock:
         # with it come the functions of numba's that these call
         rtsys.initialize(cpu_target.target_context)
     text = _SHARED.replace("ENVIRONMENT", str(_dynfunc._impl_info["offsetof_env_body"] + _CONSTANTS))
+    text = text.replace("RETCODE_OK", str(RETCODE_OK.constant)).replace("RETCODE_NONE", str(RETCODE_NONE.constant))
     for error in (TypeError, RuntimeError, StopIteration, SystemError):
         text = text.replace(f"ERROR_{error.__name__}", str(id(error)))
-    machine = llvmlite.binding.Target.from_default_triple().create_target_machine(opt=2)
-    engine = llvmlite.binding.create_mcjit_compiler(llvmlite.binding.parse_assembly(text), machine)
+    return _compiled(_CALL, text)
+
+
+@functools.cache
+def _applied(name: str) -> tuple[Any, ...]:
+    """The function of this name, compiled: it calls another with its result, what it raises, so many integers and all
+    floats."""
+    many = int(name.removeprefix(_APPLY))
+    kinds = [("i64", f"%i{k}") for k in range(many)] + [("double", f"%f{k}") for k in range(_FLOATS)]
+    order = [*range(_FLOATS, _FLOATS + many), *range(_FLOATS)]
+    loads = "".join(
+        f"  %p{where} = getelementptr i64, ptr %places, i64 {where}\n  {value} = load {kind}, ptr %p{where}\n"
+        for where, (kind, value) in zip(order, kinds, strict=True)
+    )
+    handed = ", ".join(f"{kind} {value}" for kind, value in kinds)
+    text = (
+        f"define i32 @{name}(ptr %function, ptr %result, ptr %raised, ptr %places) {{\n{loads}"
+        f"  %code = call i32 %function(ptr %result, ptr %raised, {handed})\n  ret i32 %code\n}}\n"
+    )
+    # not as quickly as may be, which has each value go over the stack
+    return _compiled(name, text, 1)
+
+
+def _compiled(name: str, text: str, level: int = 0) -> tuple[Any, ...]:
+    """Machine code, which others find by the name."""
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=level)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
     engine.finalize_object()
-    for name in (_TAKE, _MAKE, _GIVE_BACK, _RAISE):
-        llvmlite.binding.add_symbol(name, engine.get_function_address(name))
-    return engine
+    llvm.add_symbol(name, engine.get_function_address(name))
+    return engine, machine
 
 
-def ready() -> None:
-    """Gives code that was compiled in another process what its wrappers call, where they are ours."""
-    if not is_plain():
-        _shared()
+def ready(names: Collection[str]) -> None:
+    """Gives code that was compiled in another process what its wrapper calls, of these symbols."""
+    for name in names:
+        if name == _CALL:
+            _shared()
+        elif name.startswith(_APPLY):
+            _applied(name)
 
 
 def suits(result: types.Type, arguments: Sequence[types.Type]) -> bool:
-    """Whether the wrapper is for functions of these types."""
-    return _is_boxed(result) and all(_is_taken(kind) for kind in arguments)
+    """Whether the wrapper is for functions of these types, on this machine."""
+    if not (_is_boxed(result) and all(map(_is_taken, arguments))):
+        return False
+    machine = platform.machine()
+    if os.name == "nt" or machine not in ("x86_64", "AMD64", "aarch64", "arm64"):
+        return False
+    floats = sum(isinstance(kind, types.Float) for kind in arguments)
+    if floats > _FLOATS or sum(map(_words, arguments)) - floats > _MANY[-1]:
+        return False
+    # on the stack of a Mac what is smaller than a word takes no word
+    return machine != "arm64" or all(_is_array(kind) or getattr(kind, "bitwidth", 0) == 64 for kind in arguments)
 
 
 def _is_taken(kind: types.Type) -> bool:
@@ -319,121 +514,88 @@ def _is_boxed(kind: types.Type) -> bool:
     return is_number or _is_array(kind)
 
 
-def write_wrapper(context: Any, library: Any, fndesc: Any, env: Any, call_helper: Any, release_gil: bool) -> None:
+def _words(kind: Any) -> int:
+    """How many arguments of the function one of Python's is."""
+    return _SHAPE + 2 * kind.ndim if _is_array(kind) else 1
+
+
+def write_wrapper(context: Any, library: Any, fndesc: Any, env: Any, release_gil: bool) -> None:
     """Adds the wrapper to the library of the function."""
-    _shared()
-    module = context.create_module("wrapper")
-    kind = context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
-    function = llvm.Function(module, kind, fndesc.llvm_func_name)
-    builder = _Wrapper(context, module, function, fndesc, env, call_helper=call_helper, release_gil=release_gil)
-    builder.build()
-    library.add_ir_module(module)
+    many, taken = _taken(fndesc.argtypes)
+    apply = f"{_APPLY}{many}"
+    ready((_CALL, apply))
+    parts, size = _parts(fndesc.restype, 0, EnvironmentManager(None, env, None, None))
+    # what is narrower than a word is read as one
+    table = [int(release_gil), 8 * (_FLOATS + many), size + 8, len(fndesc.argtypes), *taken, *parts]
+    name = fndesc.qualname.encode() + b"\0"
+    escaped = "".join(f"\\{byte:02x}" for byte in name)
+    environment, function = context.get_env_name(fndesc), fndesc.llvm_func_name
+    handed = f'ptr %arguments, ptr %environment, ptr @"{function}", ptr @.name, ptr @{apply}, ptr @.table'
+    text = f"""
+@"{environment}" = common global ptr null
+@.name = private constant [{len(name)} x i8] c"{escaped}"
+@.table = private constant [{len(table)} x i64] [{", ".join(f"i64 {word}" for word in table)}]
+declare i32 @"{function}"(ptr, ptr)
+declare i32 @{apply}(ptr, ptr, ptr, ptr)
+declare ptr @{_CALL}(ptr, ptr, ptr, ptr, ptr, ptr)
+define ptr @"{fndesc.llvm_cpython_wrapper_name}"(ptr %self, ptr %arguments, ptr %keywords) {{
+  %environment = load ptr, ptr @"{environment}"
+  %object = tail call ptr @{_CALL}({handed})
+  ret ptr %object
+}}
+"""
+    module = llvm.parse_assembly(text)
+    module.name = "wrapper"
+    library.add_llvm_module(module)
 
 
-class _Wrapper(PyCallWrapper):
-    """Writes the instructions."""
+def _taken(arguments: Sequence[types.Type]) -> tuple[int, list[int]]:
+    """How many integers are handed over, and for each argument where it goes and what it is."""
+    words, floats, taken = _FLOATS, 0, []
+    for kind in arguments:
+        if isinstance(kind, types.Float):
+            taken += [8 * floats, _FLOAT64 if kind == types.float64 else _FLOAT32]
+            floats += 1
+            continue
+        taken += [8 * words, _what(kind)]
+        words += _words(kind)
+    return next(many for many in _MANY if words - _FLOATS <= many), taken
 
-    def build_wrapper(self, api: Any, builder: Any, closure: Any, args: Any, kws: Any) -> None:
-        self.api, self.builder, kinds = api, builder, self.fndesc.argtypes
-        own = [k for k, kind in enumerate(kinds) if _is_array(kind) or kind in (types.float64, types.int64)]
-        fields = [self.context.get_value_type(kinds[k]) for k in own]
-        places = self._alloca(llvm.LiteralStructType(fields))
-        arrays = [cgutils.intp_t(len(kinds)), self._described(own), builder.bitcast(places, api.voidptr)]
-        name = self.context.insert_const_string(builder.module, self.fndesc.qualname)
-        fault = self._call(_TAKE, llvm.IntType(32), [args, name, *arrays])
-        self.failed = builder.append_basic_block("failed")
-        self._fails_if(cgutils.is_not_null(builder, fault))
-        values: list[Any] = []
-        for k, kind in enumerate(kinds):
-            if k not in own:
-                values += self._number(kind, api.tuple_getitem(args, k))
-            elif _is_array(kind):
-                values += self._array(kind, cgutils.gep_inbounds(builder, places, 0, own.index(k)))
-            else:
-                values.append(self._field(places, own.index(k)))
-        code, result, excinfo = self._called(values)
-        self._call(_GIVE_BACK, None, arrays)
-        is_done = builder.or_(*(builder.icmp_signed("==", code, done) for done in (RETCODE_OK, RETCODE_NONE)))
-        with builder.if_then(is_done, likely=True):
-            builder.ret(self._boxed(self.fndesc.restype, result))
-        self._call(_RAISE, None, [code, builder.load(excinfo)])
-        builder.ret(api.get_null_object())
-        builder.position_at_end(self.failed)
-        self._call(_GIVE_BACK, None, arrays)
-        builder.ret(api.get_null_object())
 
-    def _described(self, own: Sequence[int]) -> Any:
-        """Where each argument goes, and what it is. Each field has the size of a pointer."""
-        intp, rows, offset = cgutils.intp_t, [], 0
-        for k, kind in enumerate(self.fndesc.argtypes):
-            if k not in own:
-                rows.append((-1, -1))
-            elif _is_array(kind):
-                rows.append((offset, numpy_support.as_dtype(kind.dtype).itemsize))
-                offset += (_SHAPE + 2 * kind.ndim) * intp.width // 8
-            else:
-                rows.append((offset, 0 if kind == types.float64 else -1))
-                offset += intp.width // 8
-        row = llvm.LiteralStructType([intp, intp])
-        table = llvm.Constant(llvm.ArrayType(row, len(rows)), [llvm.Constant(row, list(one)) for one in rows])
-        return self.builder.bitcast(cgutils.global_constant(self.builder, "arguments", table), self.api.voidptr)
+def _what(kind: Any) -> int:
+    if _is_array(kind):
+        return int(numpy_support.as_dtype(kind.dtype).itemsize)
+    if isinstance(kind, types.Boolean):
+        return _BOOLEAN
+    return _INT if kind.signed else _UINT
 
-    def _call(self, name: str, result: llvm.Type | None, values: Sequence[Any]) -> Any:
-        """A call of one of the functions that wrappers share."""
-        kind = llvm.FunctionType(result or llvm.VoidType(), [value.type for value in values])
-        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), values)
 
-    def _alloca(self, kind: llvm.Type) -> Any:
-        with self.builder.goto_entry_block():
-            return self.builder.alloca(kind)
-
-    def _number(self, kind: types.Type, given: Any) -> list[Any]:
-        native = self.api.to_native_value(kind, given)
-        self._fails_if(native.is_error)
-        return list(self.context.call_conv._get_arg_packer((kind,)).as_arguments(self.builder, (native.value,)))
-
-    def _array(self, kind: Any, place: Any) -> list[Any]:
-        """The fields of an array, as the function takes them."""
-        itemsize = cgutils.intp_t(numpy_support.as_dtype(kind.dtype).itemsize)
-        fields = [self._field(place, k) if k != _ITEMSIZE else itemsize for k in range(_SHAPE)]
-        return fields + [self._field(place, k, axis) for k in (_SHAPE, _STRIDES) for axis in range(kind.ndim)]
-
-    def _address(self, place: Any) -> Any:
-        return self.builder.bitcast(place, self.api.voidptr)
-
-    def _field(self, place: Any, *position: int) -> Any:
-        return self.builder.load(cgutils.gep_inbounds(self.builder, place, 0, *position))
-
-    def _fails_if(self, is_error: Any) -> None:
-        with self.builder.if_then(is_error, likely=False):
-            self.builder.branch(self.failed)
-
-    def _called(self, values: Sequence[Any]) -> tuple[Any, Any, Any]:
-        """What the function returns, and where its result and what it raises are."""
-        builder, kind = self.builder, self.func.function_type
-        # of functions that Python calls only those called by others are inlined
-        result, excinfo = (self._alloca(place.pointee) for place in kind.args[:2])
-        state = self.api.save_thread() if self.release_gil else None
-        code = builder.call(self.func, [result, excinfo, *values], attrs=("noinline",))
-        if state is not None:
-            self.api.restore_thread(state)
-        return code, result, excinfo
-
-    def _boxed(self, kind: Any, place: Any) -> Any:
-        """The object for a result in memory."""
-        builder, api = self.builder, self.api
-        if isinstance(kind, types.BaseTuple):
-            kinds = list(kind)  # type: ignore[call-overload]
-            made = api.tuple_new(len(kinds))
-            for k, inner in enumerate(kinds):
-                api.tuple_setitem(made, k, self._boxed(inner, cgutils.gep_inbounds(builder, place, 0, k)))
-            return made
-        if not isinstance(kind, types.Array):
-            return api.from_native_value(kind, builder.load(place))
-        environment = self.context.declare_env_global(builder.module, self.context.get_env_name(self.fndesc))
+def _parts(kind: Any, offset: int, constants: EnvironmentManager) -> tuple[list[int], int]:
+    """What a result that lies there is made of, and where it ends."""
+    if isinstance(kind, types.BaseTuple):
+        # as LLVM lays out a structure: each field, and the end, where it is aligned
+        inside, end = [_TUPLE, len(kind)], offset  # type: ignore[arg-type]
+        for inner in kind:  # type: ignore[attr-defined]
+            parts, end = _parts(inner, _aligned(end, inner), constants)
+            inside += parts
+        return inside, _aligned(end, kind)
+    if _is_array(kind):
         # numba finds constants of an environment by their place in it
-        manager = api.get_env_manager(self.env, None, None)
-        constants = [manager.add_const(c) for c in (kind.box_type, numpy_support.as_dtype(kind.dtype))]
-        numbers = [llvm.IntType(32)(number) for number in (kind.ndim, int(kind.mutable))]
-        values = [self._address(place), builder.load(environment), *map(cgutils.intp_t, constants), *numbers]
-        return self._call(_MAKE, api.pyobj, values)
+        own = [constants.add_const(c) for c in (kind.box_type, numpy_support.as_dtype(kind.dtype))]
+        return [_ARRAY, offset, *own, kind.ndim, int(kind.mutable)], offset + 8 * _words(kind)
+    end = offset + kind.bitwidth // 8
+    if isinstance(kind, types.Float):
+        return [_DOUBLE if kind == types.float64 else _SINGLE, offset], end
+    return [_SIGNED if kind.signed else _UNSIGNED, offset, 64 - kind.bitwidth], end
+
+
+def _aligned(offset: int, kind: Any) -> int:
+    """The next place from there on where it may lie."""
+    alignment = _alignment(kind)
+    return -(-offset // alignment) * alignment
+
+
+def _alignment(kind: Any) -> int:
+    if isinstance(kind, types.BaseTuple):
+        return max((_alignment(inner) for inner in kind), default=1)  # type: ignore[attr-defined]
+    return 8 if _is_array(kind) else int(kind.bitwidth) // 8

@@ -127,6 +127,69 @@ def test_arguments_of_all_kinds():
     assert compiled(lambda: 1.5).compile(())() == 1.5
 
 
+def test_results_of_all_kinds():
+    kinds = (types.int8, types.uint8, types.int16, types.uint32, types.uint64, types.float32, types.float64)
+
+    @compiled
+    def handed_on(a, b, c, d, e, f, g, x):
+        return a, (b, x, (c, f)), (d, e), g
+
+    call = handed_on.compile((*kinds, types.float32[:, :, ::1]))
+    x = np.arange(8, dtype=np.float32).reshape(2, 2, 2)
+    given = (-(2**7), 2**8 - 1, -(2**15), 2**32 - 1, 2**64 - 1, 0.1, 0.1, x)
+    a, (b, same, (c, f)), (d, e), g = call(*given)
+    assert (a, b, c, d, e, f, g) == (*given[:5], float(np.float32(0.1)), 0.1)
+    np.testing.assert_array_equal(same, x)
+    whole = compiled(lambda e: e).compile((types.uint64,))
+    for wrong, error in ((-1, OverflowError), (2**64, OverflowError), ([], TypeError)):
+        with pytest.raises(error):
+            whole(wrong)
+
+
+class Undecided:
+    def __bool__(self):
+        raise RuntimeError("who knows")
+
+
+def test_a_truth_that_raises():
+    call = compiled(lambda flag: 1 if flag else 2).compile((types.boolean,))
+    assert [call(given) for given in (True, 0, [], "a")] == [1, 2, 2, 1]
+    with pytest.raises(RuntimeError, match="who knows"):
+        call(Undecided())
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 7, 14, 28])
+def test_many_arguments(count):
+    """Each number of words that is handed over at once."""
+    names = [f"a{k}" for k in range(count)]
+    scope = {}
+    exec(
+        f"def weighted({', '.join(names)}, x, k):\n"
+        f"    return x * k + {' + '.join(f'{j + 2} * {n}[-1]' for j, n in enumerate(names))}\n",
+        scope,
+    )
+    kinds = (*(types.float64[:] for _ in names), types.float64, types.int64)
+    call = compiled(scope["weighted"]).compile(kinds)
+    given = [np.arange(5.0)[:: 1 + k % 2] + k for k in range(count)]
+    want = 0.5 * 3 + sum((k + 2) * a[-1] for k, a in enumerate(given))
+    assert suits(types.float64, kinds)
+    assert call(*given, 0.5, 3) == want
+
+
+def test_many_floats():
+    floats = (types.float64, types.float32) * 4
+
+    @compiled
+    def combined(a, k, b, c, d, x, e, f, g, h):
+        return (a + 2 * b - c, d * e, f - g * h, x[k])
+
+    kinds = (floats[0], types.int64, *floats[1:4], types.float64[::1], *floats[4:])
+    assert suits(types.float64, kinds)
+    assert not suits(types.float64, (*kinds, types.float32))
+    x = np.arange(5.0)
+    assert combined.compile(kinds)(1, 4, 0.5, 3, 0.25, x, 2, 8, 7, 0.5) == (-1.0, 0.5, 4.5, 4.0)
+
+
 def test_what_it_is_for():
     matrix = types.float64[:, ::1]
     assert suits(types.Tuple((types.float64, types.UniTuple(matrix, 3))), (matrix, types.int64, types.boolean))
