@@ -944,6 +944,9 @@ class GeneratedLower(Lower):
         if getattr(self.typeof(made.func.name), "typing_key", None) is not range or made.kws or made.vararg:
             return None
         step = self._constant(made.args[2]) if len(made.args) == 3 else 1
+        if step is None:
+            step = self._least_of(made.args[2])
+            step = None if step is None or step < 1 else step
         if step is None or step == 0:
             return None
         if step > 0:

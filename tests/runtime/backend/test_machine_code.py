@@ -14,6 +14,7 @@ from numba.core.registry import cpu_target
 import adjit
 from adjit.runtime.backend import compiler, machine_code
 from adjit.runtime.backend.versions import is_plain
+from adjit.runtime.library.hints import reassociable_add
 
 on_x86 = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="for addresses of x86")
 
@@ -181,6 +182,22 @@ def summed(x):
     return total
 
 
+def added_up(x, y):
+    total = 0.0
+    for k in range(x.size):
+        total = reassociable_add(total, x[k] * y[k])
+    return total
+
+
+def long_sum(x):
+    total = 0.0
+    for k in range(x.size):
+        item = x[k]
+        item = item * item * item + item * item + item * item * item * item + item * item * item * item
+        total = reassociable_add(total, item * item * item - item)
+    return total
+
+
 def long(x, order):
     for k in range(order.size):
         item = x[order[k]]
@@ -224,7 +241,7 @@ def nested(x, order):
 
 
 LINE, TABLE, PLACES = types.float64[::1], types.float64[:, ::1], types.int64[::1]
-LEFT_OVER = "llvm.loop.vectorize.followup_epilogue"
+ALONE, LEFT_OVER, SIDE_BY_SIDE = ("trip by trip",), ("left over",), ("side by side",)
 
 
 @pytest.mark.parametrize(
@@ -232,16 +249,19 @@ LEFT_OVER = "llvm.loop.vectorize.followup_epilogue"
     [
         (recurrence, (LINE,), {LEFT_OVER}),
         (summed, (LINE,), {LEFT_OVER}),
-        (in_order, (LINE, LINE), {None}),
+        (added_up, (LINE, LINE), {LEFT_OVER + SIDE_BY_SIDE}),
+        (added_up, (types.float64[:], LINE), {SIDE_BY_SIDE}),
+        (long_sum, (LINE,), {ALONE}),
+        (in_order, (LINE, LINE), {ALONE}),
         (in_order, (types.float64[:], LINE), set()),
         (columns, (TABLE, TABLE), set()),
         (looked_up, (LINE, PLACES), set()),
         (gathered, (LINE, PLACES), set()),
-        (long, (LINE, PLACES), {None}),
+        (long, (LINE, PLACES), {ALONE}),
         (handed_on, (LINE, types.float64), {LEFT_OVER}),
-        (handed_on_through_much, (LINE,), {None}),
-        (handed_on_by_two_ways, (LINE, types.float64), {None}),
-        (nested, (LINE, PLACES), {None}),
+        (handed_on_through_much, (LINE,), {ALONE}),
+        (handed_on_by_two_ways, (LINE, types.float64), {ALONE}),
+        (nested, (LINE, PLACES), {ALONE}),
     ],
 )
 @pytest.mark.skipif(is_plain(), reason="numba's own means are used")
@@ -259,4 +279,31 @@ def test_which_loops_are_unrolled(monkeypatch, function, kinds, said):
     (unrolling,) = set(seen)
     assert set(unrolling._said.values()) == said
     # LLVM says it of loops of its own, too
-    assert not said or "llvm.loop.unroll.runtime.disable" in text
+    assert not said - {SIDE_BY_SIDE} or "llvm.loop.unroll.runtime.disable" in text
+
+
+def scaled(x, y):
+    for k in range(x.size):
+        y[k] = 2.0 * x[k]
+
+
+@on_x86
+@pytest.mark.skipif(is_plain(), reason="numba's own means are used")
+def test_how_many_vectors_a_trip_takes(monkeypatch):
+    """Eight doubles; of a sum more. As many as LLVM chooses with the switch, and outside of generated code."""
+    if machine_code._vectors() is None:
+        pytest.skip("for AVX")
+
+    def doubles(function, pipeline):
+        """Loaded as vectors, by what is written of them."""
+        made = njit(function, **({"pipeline_class": pipeline} if pipeline else {}))
+        made.compile((LINE, LINE))
+        (text,) = made.inspect_llvm().values()
+        return sum(map(int, re.findall(r"load <(\d+) x double>", text)))
+
+    few, many = (doubles(function, compiler.GeneratedCompiler) for function in (scaled, added_up))
+    assert few == 8
+    assert many > 2 * 8
+    assert doubles(scaled, None) > 8
+    monkeypatch.setenv("ADJIT_INTERLEAVE", "4")
+    assert doubles(scaled, compiler.GeneratedCompiler) > 8
