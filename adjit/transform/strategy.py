@@ -19,7 +19,7 @@ MECHANISMS = frozenset(
         "carry", "clears", "costly", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills", "fuse",
         "functions", "gather", "hoist", "interchange", "jam", "lanes", "late", "maps", "merge", "multiples", "origins",
         "outer", "passes", "places", "products", "promote", "reassociate", "rows", "search", "single", "substitute",
-        "sums", "terms", "tiles", "triangles", "upwards", "weigh", "workspace",
+        "sums", "terms", "tiles", "triangles", "upwards", "usual", "weigh", "workspace",
     }
 )  # fmt: skip
 

@@ -29,7 +29,7 @@ from adjit.runtime.library.checks import (
     same_extent,
     stored_extent,
 )
-from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub
+from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub, usual
 
 
 def _of_sum(context: Any) -> Any:
@@ -56,6 +56,19 @@ told(reassociable_add, _of_sum, _in_any_order("fadd"), 2)
 told(reassociable_sub, _of_sum, _in_any_order("fsub"), 2)
 told(reassociable_max, _of_sum, _extreme("llvm.maximum"), 2)
 told(reassociable_min, _of_sum, _extreme("llvm.minimum"), 2)
+
+
+def _of_test(context: Any) -> Any:
+    return lambda test: test if isinstance(test, types.Boolean) else None
+
+
+def _expected(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    kind = args[0].type
+    function = builder.module.declare_intrinsic("llvm.expect", (kind,), ir.FunctionType(kind, (kind, kind)))
+    return builder.call(function, (args[0], kind(1)))
+
+
+told(usual, _of_test, _expected, 1)
 
 
 def _checks(function: Any, result: types.Type, error: type[Exception], message: str) -> Callable[[Any], Any]:

@@ -25,8 +25,8 @@ like others, to hand on in a register what the trip before stored (0.99, and 1.0
 
 Of a loop over vectors LLVM makes up to four trips one, and then a second loop, over shorter vectors, for what that
 leaves over, before the one for single elements. Eight doubles a trip are as fast, and leave so few over that there is
-no second loop: over 31 workloads a first gradient takes 0.95 of the time (0.94 with vectors of 256 bits), the gradient
-1.00. A short sum, each of whose vectors waits for the one before, stays as it was. ADJIT_INTERLEAVE=4 has all as it was.
+no second loop: over 31 workloads a first gradient takes 0.965 of the time, the gradient 1.00. A short sum, each of
+whose vectors waits for the one before, stays as it was. ADJIT_INTERLEAVE=4 has all as it was.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from numba.core import config, ir
 from numba.core.codegen import JITCodeLibrary, _parse_refprune_flags
 from numba.core.registry import cpu_target
 
-from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub
+from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub, usual
 
 _config: Any = config
 _inside = 0  # of how many `quickly`; what compiles holds numba's lock
@@ -165,14 +165,32 @@ def _left_over(module: Any) -> Any:
     return module.add_metadata(["llvm.loop.vectorize.followup_epilogue", _trip_by_trip(module), is_done])
 
 
+def _as_they_are(module: Any) -> Any:
+    return module.add_metadata(["llvm.loop.unroll.disable"])
+
+
+def _one_by_one(module: Any) -> Any:
+    return module.add_metadata(["llvm.loop.vectorize.enable", llvm_ir.IntType(1)(0)])
+
+
 def _side_by_side(module: Any) -> Any:
     return module.add_metadata(["llvm.loop.interleave.count", llvm_ir.IntType(32)(_SUMS)])
 
 
 # What is said of a loop: that no trips are made one; that none are of what vectors leave over; how many vectors are
-# added up side by side.
+# added up side by side; of one that is hardly ever run that no trips are made one or vectors, whatever it is.
 _TRIP_BY_TRIP, _LEFT_OVER, _SIDE_BY_SIDE = "trip by trip", "left over", "side by side"
-_NODES = {_TRIP_BY_TRIP: _trip_by_trip, _LEFT_OVER: _left_over, _SIDE_BY_SIDE: _side_by_side}
+_RARE = "as they are", "one by one"
+_NODES = {
+    _TRIP_BY_TRIP: _trip_by_trip,
+    _LEFT_OVER: _left_over,
+    _SIDE_BY_SIDE: _side_by_side,
+    **dict(zip(_RARE, (_as_they_are, _one_by_one), strict=True)),
+}
+
+
+def _key_of(kind: Any) -> Any:
+    return getattr(kind, "typing_key", None)
 
 
 class Unrolling:
@@ -184,6 +202,9 @@ class Unrolling:
             s = 0.9 * s + x[k]
         for k in range(n):                      each sum waits for the one before: several side by side
             s = reassociable_add(s, x[k] * y[k])
+        if usual(n > 3): ...
+        else:                                   nothing of it
+            for k in range(n): ...
 
     set_once: its variables that are assigned once. type_of, definition: of a variable.
     """
@@ -196,6 +217,7 @@ class Unrolling:
         definition: Callable[[Any], Any],
     ) -> None:
         self._type_of, self._definition, is_interleaved = type_of, definition, _vectors() is not None
+        rare = self._rare(blocks)
         ends = [(target, label) for label, block in blocks.items() for target in _targets(block) if target <= label]
         # by the jump back to where a loop begins
         self._said: dict[int, tuple[str, ...]] = {}
@@ -203,6 +225,9 @@ class Unrolling:
         for first, last in ends:
             has_inner = any((first, last) != other and first <= other[0] and other[1] <= last for other in ends)
             jump = id(blocks[last].body[-1])
+            if first in rare:
+                self._said[jump] = _RARE
+                continue
             if has_inner:
                 self._said[jump] = (_TRIP_BY_TRIP,)
                 continue
@@ -220,6 +245,23 @@ class Unrolling:
                 said = (*said, _SIDE_BY_SIDE)
             if said:
                 self._said[jump] = said
+
+    def _rare(self, blocks: Mapping[int, Any]) -> set[int]:
+        """The labels of what is run where a usual test does not hold."""
+        found = set[int]()
+        for block in blocks.values():
+            end = block.body[-1]
+            if isinstance(end, ir.Branch) and self._is_usual(end.cond):
+                found |= _from(blocks, end.falsebr) - _from(blocks, end.truebr)
+        return found
+
+    def _is_usual(self, condition: ir.Var) -> bool:
+        made = self._definition(condition)
+        if not isinstance(made, ir.Expr) or made.op != "call":
+            return False
+        callee = _key_of(self._type_of(made.func.name))
+        # as numba reads it
+        return callee is usual or (callee is bool and self._is_usual(made.args[0]))
 
     def _looked_at(self, body: list[Any], set_once: frozenset[str] | set[str]) -> tuple[int, bool, bool, bool]:
         """How many operations there are in a loop, whether it hands on a float, whether it goes through its arrays
@@ -281,8 +323,15 @@ class Unrolling:
         branch.set_metadata("llvm.loop", self._nodes[said])
 
 
-def _key_of(kind: Any) -> Any:
-    return getattr(kind, "typing_key", None)
+def _from(blocks: Mapping[int, Any], label: int) -> set[int]:
+    """The labels that are reached from one on, without a jump back."""
+    found, left = set[int](), [label]
+    while left:
+        label = left.pop()
+        if label not in found:
+            found.add(label)
+            left += [target for target in _targets(blocks[label]) if target > label]
+    return found
 
 
 def _targets(block: Any) -> tuple[int, ...]:

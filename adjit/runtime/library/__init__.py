@@ -31,6 +31,7 @@ from adjit.runtime.library.hints import (
     reassociable_sub,
     stop_gradient,
     unique,
+    usual,
 )
 from adjit.runtime.library.parts import joined
 from adjit.runtime.library.products import add_product, subtract_product

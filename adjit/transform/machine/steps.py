@@ -1,7 +1,7 @@
 """A derivative as it is compiled: with threads, lanes and vectors, or without.
 
     views ──► threads ──► products of rows ──► extrema ──► short sums ──► rows ──► lanes ──► reassociate ──► one pass
-          ──► functions of rows ──► vectors ──► hoisting
+          ──► functions of rows ──► vectors ──► hoisting ──► usual ways
 
 In: a derivative, the places of the user's values among its results. Out: the same, for the machine.
 """
@@ -16,6 +16,7 @@ from adjit.transform.machine.lanes import lay_lanes, write_extrema
 from adjit.transform.machine.row_products import write_row_products
 from adjit.transform.machine.rows_at_once import take_rows
 from adjit.transform.machine.threads import threaded
+from adjit.transform.machine.usual_ways import say_usual
 from adjit.transform.machine.vectors import (
     call_for_rows,
     go_through_once,
@@ -84,4 +85,4 @@ def tune(
         made = made if searched is made else checked(simplify(searched), "searched")
     if strategy.uses("hoist"):
         made = checked(hoist_scratch(made), "hoisted")
-    return made
+    return say_usual(made) if strategy.uses("usual") else made
