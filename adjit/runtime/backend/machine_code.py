@@ -290,7 +290,8 @@ class Unrolling:
             else:
                 continue
             count += op in _OPERATIONS
-            has_sum = has_sum or (op == "call" and _key_of(self._type_of(value.func.name)) in _IN_ANY_ORDER)
+            if isinstance(value, ir.Expr) and op == "call":
+                has_sum = has_sum or _key_of(self._type_of(value.func.name)) in _IN_ANY_ORDER
             if op in ("getitem", "call") or not looked_up.isdisjoint(names):
                 looked_up.add(target)
             if op == "iternext" or target in looked_up or not changing.isdisjoint(names):

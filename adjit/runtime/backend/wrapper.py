@@ -574,7 +574,7 @@ def _parts(kind: Any, offset: int, constants: EnvironmentManager) -> tuple[list[
     """What a result that lies there is made of, and where it ends."""
     if isinstance(kind, types.BaseTuple):
         # as LLVM lays out a structure: each field, and the end, where it is aligned
-        inside, end = [_TUPLE, len(kind)], offset  # type: ignore[arg-type]
+        inside, end = [_TUPLE, len(kind)], offset
         for inner in kind:  # type: ignore[attr-defined]
             parts, end = _parts(inner, _aligned(end, inner), constants)
             inside += parts

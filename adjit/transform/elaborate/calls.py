@@ -75,7 +75,7 @@ from adjit.transform.elaborate.records import (
 from adjit.transform.elaborate.reductions import into
 from adjit.transform.elaborate.tables import is_keyed
 from adjit.transform.elaborate.tables import method as method_of_table
-from adjit.transform.elaborate.values import complexes
+from adjit.transform.elaborate.values import complexes, known_objects
 from adjit.transform.elaborate.values.arrays import array_of, ordered_like, shape_of
 from adjit.transform.elaborate.values.changing import looked_at
 from adjit.transform.elaborate.values.choices import fitting
@@ -230,6 +230,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if ctx.kernel is not None:
         check_called(ctx, callee)
         callee = in_kernel(callee)
+    if (found := known_objects.called(ctx, callee, args, named)) is not None:
+        return found
     if is_cached(callee):
         return _remembered(frame, lambda: call(frame, Static(callee.__wrapped__), args, named))
     if isinstance(callee, FunctionType) and callee in KNOWN:

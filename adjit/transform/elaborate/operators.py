@@ -22,7 +22,7 @@ from adjit.rules.registry import class_of
 from adjit.transform import ir
 from adjit.transform.elaborate.control import either_value, of_option, unless_changing
 from adjit.transform.elaborate.records import call_method, class_of_object, fields_compared, method_of, opened
-from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
+from adjit.transform.elaborate.values import complexes, known_objects, lists, scalars, sharing
 from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.choices import functions_in, holds_for, is_option
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, overlaps, paired
@@ -103,6 +103,9 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     is_of_chosen = isinstance(left, OneOf | Maybe) or isinstance(right, OneOf | Maybe)
     if is_of_chosen and callee in (operator.eq, operator.ne):
         return compare(frame, "Equal" if callee is operator.eq else "NotEqual", left, right)
+    if (found := known_objects.operated(ctx, callee, (left, right))) is not None:
+        return found
+    left, right = known_objects.as_floats((left, right))
     found = _by_method(frame, callee, left, right)
     if found is not None:
         return found
@@ -372,6 +375,8 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
         return scalars.negated(ctx, truth(frame, value))
     if (method := method_of(value, f"__{callee.__name__}__")) is not None:
         return ctx.call(frame, Static(method), [value], {})
+    if (found := known_objects.operated(ctx, callee, (value,))) is not None:
+        return found
     if is_numeric(value):
         return applied(ctx, callee, (value,))
     if isinstance(value, OneOf):

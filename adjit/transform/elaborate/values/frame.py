@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -380,7 +381,7 @@ def wrap(ctx: Context, thing: Any) -> Value:
     if isinstance(thing, complex | np.complexfloating):
         part = type_of(thing.real)
         return Complex(typed_const(float(thing.real), part), typed_const(float(thing.imag), part))
-    if isinstance(thing, tuple):
+    if isinstance(thing, tuple) and not isinstance(thing, time.struct_time):
         return TupleValue(tuple(wrap(ctx, part) for part in thing), fields=fields_of(type(thing)))
     if isinstance(thing, np.ndarray):
         if thing.dtype.names or thing.dtype.kind == "U":

@@ -1,0 +1,102 @@
+"""Numbers and dates of Python's that no machine has, which are worked out while the code is compiled.
+
+In: what they are made of, as far as it is known. Out: an object, or the number that is taken out of it.
+
+    Fraction(ring, sun) + 1             the fraction; where a number of a machine is beside it, that float
+    (day - date(2024, 1, 1)).days       the integer
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import fractions
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.elaborate.values.frame import Context, wrap
+from adjit.transform.elaborate.values.values import (
+    Static,
+    TupleValue,
+    Value,
+    described,
+    is_number,
+    object_of,
+)
+
+KINDS = (
+    fractions.Fraction, decimal.Decimal, datetime.date, datetime.datetime, datetime.time, datetime.timedelta,
+    datetime.timezone,
+)  # fmt: skip
+
+# What takes one for an argument, and changes nothing.
+_TAKING = (abs, bool, divmod, float, int, pow, round, str, math.ceil, math.floor, math.trunc)
+_OF_NOW = ("now", "today", "utcnow")
+_FAULTS = (TypeError, ValueError, ArithmeticError, LookupError)
+
+
+def is_known_object(value: Value) -> bool:
+    """Whether it is such an object, and of no class derived from theirs."""
+    return isinstance(value, Static) and type(value.value) in KINDS
+
+
+def called(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """A call of one of the classes, of a method, or of a function that takes such objects; None of any other."""
+    owner = getattr(callee, "__self__", None)
+    is_of_class = callee in KINDS if isinstance(callee, type) else owner in KINDS if isinstance(owner, type) else False
+    takes_one = any(map(is_known_object, args)) and callee in _TAKING
+    if not (is_of_class or type(owner) in KINDS or takes_one):
+        return None
+    if owner in KINDS and callee.__name__ in _OF_NOW:
+        raise ctx.unsupported(
+            f"{owner.__name__}.{callee.__name__}", "Pass what you take of it.", why="It would stay what it is now."
+        )
+    what = getattr(callee, "__qualname__", str(callee))
+    given, options = [_object(ctx, a, what) for a in args], {name: _object(ctx, a, what) for name, a in named.items()}
+    return _made(ctx, what, callee, given, options)
+
+
+def operated(ctx: Context, callee: Any, operands: Sequence[Value]) -> Value | None:
+    """An operator with such objects; None without one, or where `as_floats` has numbers for them."""
+    is_of_known = any(map(is_known_object, operands)) and all(isinstance(o, Static) or is_number(o) for o in operands)
+    if not is_of_known or (any(map(_is_float, operands)) and any(map(_is_fraction, operands))):
+        return None
+    what = f"`{callee.__name__}` of {' and '.join(map(described, operands))}"
+    return _made(ctx, what, callee, [_object(ctx, one, what) for one in operands], {})
+
+
+def as_floats(operands: Sequence[Value]) -> Sequence[Value]:
+    """The operands, fractions beside a float that is known at run time only as floats: so Python takes them."""
+    if not any(map(_is_float, operands)):
+        return operands
+    return [ir.Const(float(one.value), types.float64) if _is_fraction(one) else one for one in operands]
+
+
+def _is_float(value: Value) -> bool:
+    is_fixed = isinstance(value, ir.Const)
+    return is_number(value) and not is_fixed and isinstance(value.type, types.Float)
+
+
+def _is_fraction(value: Value) -> TypeGuard[Static]:
+    return isinstance(value, Static) and type(value.value) is fractions.Fraction
+
+
+def _object(ctx: Context, value: Value, what: str) -> Any:
+    def refused(part: Value) -> Exception:
+        of = f"{what}, with what is known at run time only" if part is value else f"{what} of {described(part)}"
+        return ctx.not_constant(of, "Take numbers out of it first: float(...), .days, .total_seconds().")
+
+    if isinstance(value, TupleValue) and value.is_list:
+        return [_object(ctx, one, what) for one in value.items]
+    return object_of(value, refused)
+
+
+def _made(ctx: Context, what: str, callee: Any, given: Sequence[Any], options: Mapping[str, Any]) -> Value:
+    try:
+        return wrap(ctx, callee(*given, **options))
+    except _FAULTS as fault:
+        raise ctx.mismatch(f"{what}: {fault}", "See Python's fractions, decimal and datetime.") from None
