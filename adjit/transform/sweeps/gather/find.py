@@ -34,7 +34,7 @@ from adjit.transform.analysis.sums import carries_adjoint_sums
 from adjit.transform.sweeps.gather.gathered import Axis, Gather, Multiple, Own, Term, with_gathers
 from adjit.transform.sweeps.gather.late_stores import made_again
 
-MOST_FACTORS = 2  # with more, or with an array made for one run of the nest, memory costs more than the scatter
+MOST_FACTORS = 2  # with more, or where what is kept is for one run of the nest, memory costs more than the scatter
 MOST_CYCLES = 2  # of a factor that is not kept, beside those to load what it is a multiple of
 MOST_PIECES = 80  # statements for the elements around
 MOST_PIECES_KEPT = 12  # the same where all that is gained is one pass over memory less
@@ -127,9 +127,9 @@ class _Search:
         if axes is None or not self.is_legal(scatter, nest[0]):
             return None
         terms = self.moved([self.term(store, scatter.constants[store], axes) for store in scatter.constants])
-        home = self.home(axes, nest[0])
-        if home is nest[0] or not 1 <= len({term.factor for term in terms}) <= MOST_FACTORS:
+        if not 1 <= len({term.factor for term in terms}) <= MOST_FACTORS:
             return None
+        home = self.home(axes, nest[0])
         # along the axes of the loops the terms have the constants
         common = dict(enumerate(next(iter(scatter.constants.values())))) | dict.fromkeys([a.axis for a in axes], 0)
         index = tuple(entry.plus(common[k]) for k, entry in enumerate(scatter.form))
@@ -137,6 +137,8 @@ class _Search:
         direct = self.in_place(found)
         if direct is not None and direct.pieces() <= MOST_PIECES:
             return direct
+        if home is nest[0]:
+            return None
         whole = self.with_own(found) if self.with_stores else found
         return whole if whole.pieces() <= MOST_PIECES_KEPT else found
 
@@ -287,7 +289,8 @@ class _Search:
         else:
             return gather
         carried = None
-        if own.add and clear is not None and self.carried is not None:
+        is_run_again = gather.home is not gather.nest[0]
+        if own.add and clear is not None and self.carried is not None and is_run_again:
             carried = self.carried(clear, own, [term.store for term in gather.terms])
         if not stores and carried is None:
             return gather
