@@ -1,4 +1,5 @@
-"""Random stencils over buffers that change places: however it is made, the gradient is that with no mechanism used.
+"""Random stencils, over buffers that change places and in sums that are made once: however it is made, the gradient is
+that with no mechanism used.
 
 Loops over whole arrays with neighbours on all sides are rare among random programs, and what is done to them depends on
 every bound and offset: which elements contribute, what is around them, what a trip leaves for the next one.
@@ -93,8 +94,39 @@ class Stencil:
         return found
 
 
-def check(seed: int) -> None:
-    stencil = Stencil(seed)
+class Energy(Stencil):
+    """Sums of functions of neighbours, of one or of two statements, and arrays that are made of neighbours once."""
+
+    def term(self) -> str:
+        here = self.at([0] * self.rank)
+        wholes = [
+            "({}) ** 2", "np.sqrt(1.5 + ({}) ** 2)", "np.sin({})", "q[HERE] * np.exp(-({}) ** 2)", "a[HERE] * ({})",
+            "({}) * abs({})", "c * ({})", "np.log1p(({}) ** 2) / d",
+        ]  # fmt: skip
+        whole = self.draw.choice(wholes).replace("HERE", here)
+        return whole.replace("{}", self.value())
+
+    def lines(self) -> list[str]:
+        draw, here = self.draw, self.at([0] * self.rank)
+        self.is_checkpointed = False
+        first = draw.choice(["a = u", "a = u.copy()", "a = np.tanh(u)"])
+        made = draw.choice(["np.zeros(u.shape)", "u.copy()"])
+        found = [
+            "def stencil(u, c, d, q, steps):",
+            f"    {', '.join(EXTENTS[: self.rank])}{',' * (self.rank == 1)} = u.shape",
+            f"    {first}",
+            f"    b, total = {made}, 0.0",
+        ]
+        for _ in range(draw.choice([1, 1, 2])):
+            target = draw.choice(["total +=", "total +=", f"b[{here}] =", f"b[{here}] +="])
+            nest = self.nest(f"{target} {self.term()}")
+            # of one run
+            found += [line[4:] for line in nest]
+        return [*found, f"    return {draw.choice(['(b * b).sum()', 'np.sin(b).sum()', '0.0'])} + total"]
+
+
+def check(seed: int, kind: type[Stencil] = Stencil) -> None:
+    stencil = kind(seed)
     wrt = stencil.draw.choice([(0,), (0, 1), (0, 1, 2), (0, 3)])
     target = "cpu" if seed % 20 == 0 else "python"
     # trips run again by the user's wish, or for want of memory, or taped
@@ -119,3 +151,16 @@ def test_some_random_stencils(seed: int) -> None:
 def test_many_random_stencils(start: int) -> None:
     for seed in range(start, start + 50):
         check(seed)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("seed", range(16))
+def test_some_random_energies(seed: int) -> None:
+    check(seed, Energy)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("start", range(16, 416, 50))
+def test_many_random_energies(start: int) -> None:
+    for seed in range(start, start + 50):
+        check(seed, Energy)

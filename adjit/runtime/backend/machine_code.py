@@ -23,6 +23,10 @@ a first gradient takes 0.97 of the time, the gradient 1.00. Nor does it write ou
 eight, but may have fewer, as blocks of lanes do (0.98, and 1.00), or make a loop twice, for arrays that may be strided
 like others, to hand on in a register what the trip before stored (0.99, and 1.00).
 
+Whether two rows share memory is asked for each pair. LLVM asks it in front of the loop around, of all the memory that
+its trips get to: of one row and the next that is the same memory, and the inner loop has no vectors (the gradient of a
+total variation takes 0.55 of the time without; 31 workloads 1.00).
+
 Of a loop over vectors LLVM makes up to four trips one, and then a second loop, over shorter vectors, for what that
 leaves over, before the one for single elements. Eight doubles a trip are as fast, and leave so few over that there is
 no second loop: over 31 workloads a first gradient takes 0.965 of the time, the gradient 1.00. A short sum, each of
@@ -59,6 +63,7 @@ _OPTIONS = {
     "-disable-x86-domain-reassignment=true": "-disable-x86-domain-reassignment=false",
     "-unroll-max-upperbound=1": "-unroll-max-upperbound=8",
     "-loop-load-elimination-scev-check-threshold=0": "-loop-load-elimination-scev-check-threshold=8",
+    "-hoist-runtime-checks=false": "-hoist-runtime-checks=true",
 }
 
 # How many vectors LLVM's own loops take a trip, with AVX; and how many short sums do.

@@ -31,6 +31,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.elements import IndexModel, is_clear
 from adjit.transform.analysis.sums import carries_adjoint_sums
+from adjit.transform.strategy import Strategy
 from adjit.transform.sweeps.gather.gathered import Axis, Gather, Multiple, Own, Term, with_gathers
 from adjit.transform.sweeps.gather.late_stores import made_again
 
@@ -45,16 +46,16 @@ _UNIT = (ir.integer(1), ir.integer(-1))
 Carried = Callable[[ir.Store, ir.Store, Collection[ir.Op]], tuple[ir.For, Sequence[ir.Op], ir.Store] | None]
 
 
-def gather(function: ir.Function, carried: Carried | None, with_multiples: bool, with_stores: bool) -> ir.Function:
+def gather(function: ir.Function, carried: Carried | None, strategy: Strategy) -> ir.Function:
     """The function with its scattered additions written as gathers, where that is legal and helps.
 
-    with_multiples: what is a multiple of an element is not kept.
-    with_stores: what the nest itself stores to the elements is stored with the sums.
+    Of its mechanisms "multiples": what is a multiple of an element is not kept; "late": what the nest itself stores to
+    the elements is stored with the sums; "inner": where a nest cannot be gathered as a whole, its rows are, one by one.
     """
     candidates = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and len(_additions(op)) > 1]
     if not candidates:
         return function
-    search = _Search(function, carried, with_multiples, with_stores)
+    search = _Search(function, carried, strategy)
     return with_gathers(function, [found for loop in candidates for found in search.gathers(loop)], search.model)
 
 
@@ -76,8 +77,8 @@ class _Scatter(NamedTuple):
 
 
 class _Search:
-    def __init__(self, function: ir.Function, carried: Carried | None, with_multiples: bool, with_stores: bool):
-        self.carried, self.with_multiples, self.with_stores = carried, with_multiples, with_stores
+    def __init__(self, function: ir.Function, carried: Carried | None, strategy: Strategy):
+        self.carried, self.strategy = carried, strategy
         self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
 
@@ -89,6 +90,9 @@ class _Search:
             found = None if outer is None else self.gathered(scatter, spine[spine.index(outer) :])
             if found is not None:
                 yield found
+            elif outer is not loop and self.strategy.uses("inner"):
+                rows = (self.gathered(row, [loop]) for row in self.rows(scatter, loop))
+                yield from (row for row in rows if row is not None)
 
     def spine(self, loop: ir.For) -> list[ir.For]:
         """The loops around, outermost first, as far out as all are plain loops in steps of one."""
@@ -110,6 +114,21 @@ class _Search:
                 constants = tuple(entry.constant for entry in index)
                 groups.setdefault((root, store.value.type, form), {})[store] = constants
         return [_Scatter(root, form, constants) for (root, _, form), constants in groups.items()]
+
+    def by_counters(self, index: Sequence[ir.Operand]) -> list[Affine] | None:
+        """An index in terms of variables of the program."""
+        values = [self.model.iterations.value(operand) for operand in index]
+        shown = [None if value is None else self.model.iterations.in_variables(value) for value in values]
+        return None if any(entry is None for entry in shown) else [entry for entry in shown if entry is not None]
+
+    def rows(self, scatter: _Scatter, loop: ir.For) -> list[_Scatter]:
+        """Those of the additions that a loop alone shifts, row by row."""
+        counter, rows = loop.body.args[0], dict[tuple[int | None, ...], dict[ir.Store, tuple[int, ...]]]()
+        for store, constants in scatter.constants.items():
+            pairs = zip(constants, scatter.form, strict=True)
+            row = tuple(None if counter in entry.terms else constant for constant, entry in pairs)
+            rows.setdefault(row, {})[store] = constants
+        return [scatter._replace(constants=found) for found in rows.values() if len(set(found.values())) > 1]
 
     def outermost(self, scatter: _Scatter, spine: Sequence[ir.For]) -> ir.For | None:
         """The outermost loop whose trips the additions shift; None if that is not so of the innermost one."""
@@ -139,7 +158,7 @@ class _Search:
             return direct
         if home is nest[0]:
             return None
-        whole = self.with_own(found) if self.with_stores else found
+        whole = self.with_own(found) if self.strategy.uses("late") else found
         return whole if whole.pieces() <= MOST_PIECES_KEPT else found
 
     def home(self, axes: Sequence[Axis], nest: ir.For) -> ir.Op:
@@ -223,7 +242,7 @@ class _Search:
         """The gather of multiples of elements, which are read where they are, if that is all that there is."""
         first = gather.terms[0]
         is_one = all(term.factor == first.factor and term.rests == first.rests for term in gather.terms)
-        multiple = self.multiple(first.factor, gather.nest) if is_one and self.with_multiples else None
+        multiple = self.multiple(first.factor, gather.nest) if is_one and self.strategy.uses("multiples") else None
         if multiple is None:
             return None
         clear = self.clear(multiple.load, gather.nest)
@@ -247,11 +266,15 @@ class _Search:
             load = made.get(own[0])
         if not isinstance(load, ir.Load):
             return None
-        counters = [loop.body.args[0] for loop in nest]
-        is_element = len(load.index) == len(counters) and set(load.index) == set(counters)
+        index = self.by_counters(load.index)
         cycles = sum(cost(op) or 0 for op in ops)
-        is_alike = load.out.type == factor.type
-        return Multiple(load, ops) if is_element and is_alike and cycles <= MOST_CYCLES else None
+        if index is None or load.out.type != factor.type or cycles > MOST_CYCLES:
+            return None
+        counters = [loop.body.args[0] for loop in nest]
+        moved = [[counter for counter in counters if counter in entry.terms] for entry in index]
+        is_of_its_own = sorted(len(found) for found in moved if found) == [1] * len(counters)
+        is_of_its_own &= {counter for found in moved for counter in found} == set(counters)
+        return Multiple(load, index, ops) if is_of_its_own else None
 
     def clear(self, load: ir.Load, nest: Sequence[ir.For]) -> ir.Store | None:
         """The store of zero to an element once its contribution is made, which can wait for the gather."""
@@ -317,6 +340,4 @@ class _Search:
 
     def is_own(self, index: Sequence[ir.Operand], gather: Gather) -> bool:
         """Whether this is the element of the target that bears the trip's numbers."""
-        values = [self.model.iterations.value(operand) for operand in index]
-        shown = [None if value is None else self.model.iterations.in_variables(value) for value in values]
-        return shown == gather.element(gather.trip)
+        return self.by_counters(index) == gather.element(gather.trip)

@@ -68,9 +68,13 @@ class Term:
 
 
 class Multiple(NamedTuple):
-    """A factor that `ops` make of the element that `load` reads, each trip of its own."""
+    """A factor that `ops` make of the element that `load` reads, each trip of its own.
+
+    place: the index of that element, by counters.
+    """
 
     load: ir.Load
+    place: Sequence[Affine]
     ops: Sequence[ir.Op]
 
 
@@ -303,8 +307,9 @@ class Gather:
         """What a trip contributes, or what that is a multiple of."""
         if self.multiple is None:
             return writer.load(self.kept[factor], self._kept_place(writer, trips))
-        load = self.multiple.load
-        return writer.load(load.array, self._place(writer, load.index, trips))
+        places = {axis.counter: number for axis, number in zip(self.axes, trips, strict=True)}
+        index = [writer.integer(entry.substituted(places)) for entry in self.multiple.place]
+        return writer.load(self.multiple.load.array, index)
 
     def _kept_place(self, writer: Writer, trips: Sequence[Affine]) -> list[ir.Operand]:
         places = zip(self.axes, self.widths, trips, strict=True)

@@ -316,3 +316,78 @@ def test_slices_that_leave_out_differently_are_stretched_at_run_time():
 
     check(halves, (np.array([0.5, 2.0, -1.0, 0.3]),))
     check(halves, (np.array([0.5, 2.0]),))
+
+
+# ---------------------------------------------------------------------------------------------- rows, and nests run once
+
+
+def laplacian_energy(u, c):
+    inner = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1]
+    return np.sum(inner * inner) * c
+
+
+def total_variation(u, c):
+    n, m = u.shape
+    total = 0.0
+    for i in range(n - 1):
+        for j in range(m - 1):
+            total += np.sqrt(c + (u[i + 1, j] - u[i, j]) ** 2 + (u[i, j + 1] - u[i, j]) ** 2)
+    return total
+
+
+def of_each_second_column(u, c):
+    total = 0.0
+    for i in range(u.shape[0] - 1):
+        for j in range(1, u.shape[1] // 2):
+            total += np.exp(c * u[i, 2 * j + 1] * u[i + 1, 2 * j - 1]) * u[i, 2 * j]
+    return total
+
+
+def in_three(u, c):
+    n, m, k = u.shape
+    total = 0.0
+    for i in range(n - 1):
+        for j in range(m - 1):
+            for l in range(1, k - 1):
+                total += np.log1p(c * (u[i + 1, j, l + 1] - u[i, j, l - 1]) ** 2 + u[i, j + 1, l - 1] * u[i, j, l])
+    return total
+
+
+def smoothed_once(u, c):
+    v = np.zeros_like(u)
+    for i in range(1, u.shape[0] - 1):
+        for j in range(1, u.shape[1] - 1):
+            v[i, j] = u[i, j] + c * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+    return np.sum(v * v * v)
+
+
+SHAPES = [(0, 4), (1, 1), (2, 3), (3, 2), (3, 3), (4, 4), (3, 9), (9, 3), (7, 12)]
+
+
+@pytest.mark.parametrize("function", [laplacian_energy, total_variation, of_each_second_column, smoothed_once])
+def test_rows_of_all_lengths(function):
+    for shape in SHAPES:
+        check(function, (np.cos(np.arange(float(np.prod(shape)))).reshape(shape), 0.3), (0, 1))
+
+
+def test_rows_of_three_axes():
+    for shape in [(2, 3, 2), (3, 2, 5), (2, 2, 3), (3, 4, 9)]:
+        check(in_three, (np.cos(np.arange(float(np.prod(shape)))).reshape(shape), 0.3), (0, 1))
+
+
+@pytest.mark.parametrize("function", [laplacian_energy, total_variation, in_three])
+def test_rows_are_gathered(function):
+    given = np.ones((3, 4, 5) if function is in_three else (5, 7)), 0.3
+    text, scattered = (
+        adjit.grad(function, strategy=Strategy(without=frozenset(without))).source(*given, tuned=True)
+        for without in ((), ("inner",))
+    )
+    # by a loop of its own over the row
+    assert text.count("for ") > scattered.count("for ")
+
+
+def test_what_is_run_once_is_kept_nowhere():
+    given = np.ones((5, 7)), 0.3
+    assert is_gathered(smoothed_once, given)
+    text = adjit.grad(smoothed_once).source(*given, tuned=True)
+    assert text.count("np.zeros") + text.count("workspace.zeros") == 2
