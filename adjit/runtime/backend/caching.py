@@ -24,7 +24,7 @@ from numba.core.serialize import dumps
 from numba.core.typing.templates import Signature
 
 from adjit.runtime.backend import calls, pool, special, wrapper
-from adjit.runtime.backend.loading import load_routines_for
+from adjit.runtime.backend.loading import THREADS, counts_threads, load_routines_for
 
 # The part of a dispatcher that numba asks before it compiles and tells afterwards.
 Cache = _Cache
@@ -71,6 +71,8 @@ def unpacked_code(target_context: Any, data: bytes, names: Collection[str], text
     if any(name.startswith(special.PREFIX) for name in names):
         special.give_symbols()
     load_routines_for(names)
+    if THREADS in names:
+        counts_threads()
     calls.give_symbols(names)
     started, parts = pickle.loads(data)
     for start in started:

@@ -38,6 +38,7 @@ from numba.np.linalg import (
 )  # fmt: skip
 
 from adjit.runtime.backend.loading import load_routines
+from adjit.runtime.backend.products import in_tiles, suits_tiles, takes_tiles
 from adjit.runtime.library import workspace
 
 _SQUARE = "Last 2 dimensions of the array must be square."
@@ -300,6 +301,9 @@ def dot_into(a, b, out, a_turned, b_turned):  # type: ignore[no-untyped-def]
         raise ValueError(_UNFIT_MM)
     if m > _MOST or k > _MOST or n > _MOST:
         raise OverflowError(_TOO_LARGE)
+    if takes_tiles() and suits_tiles(m, k, n, a_turned != 0):
+        in_tiles(out, a, b, a_turned, b_turned)
+        return
     # beyond the products that it has small kernels for, OpenBLAS takes up to 1.6 times as long for few columns of a
     # result as for few rows
     is_narrow = a_turned != 0 and m * k * n >= _LARGE and 1 < n <= _NARROW

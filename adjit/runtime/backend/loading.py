@@ -13,6 +13,7 @@ which load in 0.01 s where the package they belong to takes 0.14.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import importlib
 import importlib.util
@@ -22,8 +23,10 @@ from collections.abc import Collection, Iterator
 from importlib import metadata
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from typing import Any, cast
 
+import llvmlite.binding as llvm
 from numba.core import entrypoints
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
@@ -124,6 +127,35 @@ def load_routines() -> None:
         for spec in cast("list[Any]", specs):
             sys.modules[spec.name] = made = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(made)
+
+
+THREADS = "adjit_blas_threads"
+_COUNTING = ("scipy_openblas_get_num_threads", "openblas_get_num_threads")
+
+
+def counts_threads() -> bool:
+    """Whether BLAS says in how many threads it makes a product; LLVM finds the function as THREADS then."""
+    load_routines()
+    address = _counting()
+    if address:
+        llvm.add_symbol(THREADS, address)
+    return bool(address)
+
+
+@functools.cache
+def _counting() -> int:
+    """The address of that function of OpenBLAS, as it is loaded for SciPy; 0 where none is found."""
+    try:
+        lines = Path("/proc/self/maps").read_text().splitlines()
+    except OSError:
+        return 0
+    # NumPy's own one has other names for its functions
+    for path in sorted({line.split()[-1] for line in lines if "openblas" in line.rpartition("/")[2]}):
+        library = ctypes.CDLL(path)
+        for name in _COUNTING:
+            if hasattr(library, name):
+                return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    return 0
 
 
 def _spec(name: str) -> ModuleSpec | None:

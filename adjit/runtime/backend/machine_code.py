@@ -101,21 +101,25 @@ def quickly() -> Iterator[None]:
 
 def _interleaving() -> dict[str, str]:
     """The option for vectors of eight doubles a trip together, and what it is otherwise."""
-    is_wide = _vectors()
-    if is_wide is None:
+    if not is_interleaved():
         return {}
     option = "-force-target-max-vector-interleave={}"
-    return {option.format(1 if is_wide else 2): option.format(_USUAL)}
+    return {option.format(1 if has_wide_vectors() else 2): option.format(_USUAL)}
 
 
-def _vectors() -> bool | None:
-    """Whether loops over vectors are of 512 bits, as LLVM chooses them; None if their trips are left to it."""
-    codegen = cpu_target.target_context.codegen()
-    features = codegen._get_host_cpu_features().split(",")
-    if "+avx" not in features or os.environ.get("ADJIT_INTERLEAVE", "0") == str(_USUAL):
-        return None
-    # Intel's it has prefer those of 256
-    return "+avx512f" in features and codegen._get_host_cpu_name().startswith("znver")
+def is_interleaved() -> bool:
+    """Whether a trip takes eight doubles: with AVX, and not with ADJIT_INTERLEAVE=4."""
+    return "+avx" in _features() and os.environ.get("ADJIT_INTERLEAVE", "0") != str(_USUAL)
+
+
+def has_wide_vectors() -> bool:
+    """Whether LLVM chooses vectors of 512 bits: where there are, but on Intel's."""
+    return "+avx512f" in _features() and cpu_target.target_context.codegen()._get_host_cpu_name().startswith("znver")
+
+
+def _features() -> list[str]:
+    found: list[str] = cpu_target.target_context.codegen()._get_host_cpu_features().split(",")
+    return found
 
 
 def is_on() -> bool:
@@ -221,8 +225,8 @@ class Unrolling:
         type_of: Callable[[str], Any],
         definition: Callable[[Any], Any],
     ) -> None:
-        self._type_of, self._definition, is_interleaved = type_of, definition, _vectors() is not None
-        rare = self._rare(blocks)
+        self._type_of, self._definition = type_of, definition
+        rare, takes_several = self._rare(blocks), is_interleaved()
         ends = [(target, label) for label, block in blocks.items() for target in _targets(block) if target <= label]
         # by the jump back to where a loop begins
         self._said: dict[int, tuple[str, ...]] = {}
@@ -246,7 +250,7 @@ class Unrolling:
                 said = (_TRIP_BY_TRIP,)
             elif is_in_order:
                 said = (_LEFT_OVER,)
-            if has_sum and count <= _SHORT and is_interleaved:
+            if has_sum and count <= _SHORT and takes_several:
                 said = (*said, _SIDE_BY_SIDE)
             if said:
                 self._said[jump] = said

@@ -39,9 +39,12 @@ def is_plain() -> bool:
     return True
 
 
+_SWITCHES = ("ADJIT_LSR", "ADJIT_PASSES", "ADJIT_READING", "ADJIT_INTERLEAVE", "ADJIT_TILES")
+
+
 def versions() -> tuple[str, ...]:
     """The versions of what compiles generated code, and how it does."""
-    passes = (os.environ.get(switch, "") for switch in ("ADJIT_LSR", "ADJIT_PASSES", "ADJIT_READING"))
+    passes = (os.environ.get(switch, "") for switch in _SWITCHES)
     return (numba.__version__, llvmlite.__version__, np.__version__, "plain" if is_plain() else "own", *passes)
 
 

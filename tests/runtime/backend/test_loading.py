@@ -1,14 +1,17 @@
 """What a first derivative loads: in processes of their own, since what is loaded stays."""
 
+import ctypes
 import json
 import os
 import subprocess
 import sys
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 from adjit.rules.fourier import HAS_ROCKET_FFT
+from adjit.runtime.backend import loading
 from adjit.runtime.backend.versions import is_plain
 
 FIRST = """
@@ -128,3 +131,31 @@ def test_what_waits_is_there_when_it_is_called_for(program):
     assert found["called"] == pytest.approx([6.0, 12.0, 3.0])
     assert found["product"] == [[1.0, 1.0], [1.0, 1.0]]
     assert found["solved"] == 1.0
+
+
+def test_blas_counts_its_threads():
+    if not loading.counts_threads():
+        pytest.skip("of OpenBLAS on Linux")
+    count = ctypes.CFUNCTYPE(ctypes.c_int)(llvm.address_of_symbol(loading.THREADS))()
+    assert 1 <= count <= 4096
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_products_by_so_many_threads(threads, tmp_path):
+    """A process that compiles them, and one that takes them from the cache: the second one has BLAS's function, too."""
+    text = (
+        "import numpy as np, adjit\n"
+        "def energy(A, B):\n"
+        "    C = np.dot(A, B)\n"
+        "    return np.sum(C * C)\n"
+        "A, B = np.arange(30000.0).reshape(200, 150) / 3e4, np.ones((150, 100))\n"
+        "bar = adjit.grad(energy)(A, B)\n"
+        "assert np.allclose(bar, 2 * A @ B @ B.T)\n"
+        "print(adjit.cache_info().hits)\n"
+    )
+    (tmp_path / "program.py").write_text(text)
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "ADJIT_CACHE_DIR": str(tmp_path / "cache")}
+    for hits in ("0", "1"):
+        command = [sys.executable, str(tmp_path / "program.py")]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert run.stdout.strip() == hits

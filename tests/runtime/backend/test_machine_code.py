@@ -319,7 +319,7 @@ def scaled(x, y):
 @pytest.mark.skipif(is_plain(), reason="numba's own means are used")
 def test_how_many_vectors_a_trip_takes(monkeypatch):
     """Eight doubles; of a sum more. As many as LLVM chooses with the switch, and outside of generated code."""
-    if machine_code._vectors() is None:
+    if not machine_code.is_interleaved():
         pytest.skip("for AVX")
 
     def doubles(function, pipeline):

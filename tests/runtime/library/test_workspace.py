@@ -49,6 +49,7 @@ def test_a_narrow_product_is_made_turned(monkeypatch):
         made[:] = (left.T if left_turned else left) @ (right.T if right_turned else right)
 
     monkeypatch.setattr(linear_algebra, "_gemm_turned", gemm)
+    monkeypatch.setattr(linear_algebra, "takes_tiles", lambda: False)
     a, b = np.random.default_rng(0).normal(size=(300, 200)), np.random.default_rng(1).normal(size=(300, 20))
     for left, right, turned in ((a, b, (1, 0)), (a, b.T.copy(), (1, 1)), (a.T.copy(), b, (0, 0))):
         out = np.empty((200, 20))

@@ -167,7 +167,7 @@ class Gather:
         writer = Writer(clear.origin)
 
         def fill(numbers: Sequence[Affine]) -> None:
-            writer.store(clear.array, self._place(writer, clear.index, numbers), clear.value, promised=clear.promised)
+            writer.store(clear.array, self._source(writer, numbers), clear.value, promised=clear.promised)
 
         self._nest(writer, fill)
         return writer.ops
@@ -307,9 +307,13 @@ class Gather:
         """What a trip contributes, or what that is a multiple of."""
         if self.multiple is None:
             return writer.load(self.kept[factor], self._kept_place(writer, trips))
+        return writer.load(self.multiple.load.array, self._source(writer, trips))
+
+    def _source(self, writer: Writer, trips: Sequence[Affine]) -> list[ir.Operand]:
+        """The index of the element of which these trips contribute a multiple."""
+        assert self.multiple is not None
         places = {axis.counter: number for axis, number in zip(self.axes, trips, strict=True)}
-        index = [writer.integer(entry.substituted(places)) for entry in self.multiple.place]
-        return writer.load(self.multiple.load.array, index)
+        return [writer.integer(entry.substituted(places)) for entry in self.multiple.place]
 
     def _kept_place(self, writer: Writer, trips: Sequence[Affine]) -> list[ir.Operand]:
         places = zip(self.axes, self.widths, trips, strict=True)
@@ -318,11 +322,6 @@ class Gather:
     def _counters(self, writer: Writer, numbers: Sequence[Affine]) -> dict[ir.Var, ir.Operand]:
         pairs = zip(self.axes, numbers, strict=True)
         return {axis.counter: writer.integer(number) for axis, number in pairs}
-
-    def _place(self, writer: Writer, index: Sequence[ir.Operand], numbers: Sequence[Affine]) -> list[ir.Operand]:
-        """An index that is made of the counters, in the trip of these numbers."""
-        counters = self._counters(writer, numbers)
-        return [counters[entry] for entry in index if isinstance(entry, ir.Var)]
 
 
 def with_gathers(function: ir.Function, gathers: Sequence[Gather], model: IndexModel) -> ir.Function:

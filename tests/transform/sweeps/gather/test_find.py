@@ -318,7 +318,7 @@ def test_slices_that_leave_out_differently_are_stretched_at_run_time():
     check(halves, (np.array([0.5, 2.0]),))
 
 
-# ---------------------------------------------------------------------------------------------- rows, and nests run once
+# ------------------------------------------------------------------------------------------- rows, and nests run once
 
 
 def laplacian_energy(u, c):
