@@ -122,7 +122,7 @@ def _gathered(function: ir.Function, strategy: Strategy, is_joint: bool) -> ir.F
     function = _carried(function, strategy)
     if strategy.uses("gather"):
         carried = function.analysis(CarriedClears).pair if strategy.uses("carry") else None
-        function = gather(function, carried, strategy)
+        function = gather(function, carried, strategy.uses)
         function = checked(simplify(ascending(function) if strategy.uses("upwards") else function), "gathered")
     once = _carried(function, strategy)
     once = checked(move_stores(once), "moved") if strategy.uses("late") else once

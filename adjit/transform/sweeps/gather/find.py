@@ -31,7 +31,6 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.elements import IndexModel, is_clear
 from adjit.transform.analysis.sums import carries_adjoint_sums
-from adjit.transform.strategy import Strategy
 from adjit.transform.sweeps.gather.gathered import Axis, Gather, Multiple, Own, Term, with_gathers
 from adjit.transform.sweeps.gather.late_stores import made_again
 
@@ -46,16 +45,17 @@ _UNIT = (ir.integer(1), ir.integer(-1))
 Carried = Callable[[ir.Store, ir.Store, Collection[ir.Op]], tuple[ir.For, Sequence[ir.Op], ir.Store] | None]
 
 
-def gather(function: ir.Function, carried: Carried | None, strategy: Strategy) -> ir.Function:
+def gather(function: ir.Function, carried: Carried | None, uses: Callable[[str], bool]) -> ir.Function:
     """The function with its scattered additions written as gathers, where that is legal and helps.
 
-    Of its mechanisms "multiples": what is a multiple of an element is not kept; "late": what the nest itself stores to
-    the elements is stored with the sums; "inner": where a nest cannot be gathered as a whole, its rows are, one by one.
+    uses: which mechanisms it may. "multiples": what is a multiple of an element is not kept; "late": what the nest
+    itself stores to the elements is stored with the sums; "inner": where a nest cannot be gathered as a whole, its rows
+    are, one by one.
     """
     candidates = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and len(_additions(op)) > 1]
     if not candidates:
         return function
-    search = _Search(function, carried, strategy)
+    search = _Search(function, carried, uses)
     return with_gathers(function, [found for loop in candidates for found in search.gathers(loop)], search.model)
 
 
@@ -77,8 +77,8 @@ class _Scatter(NamedTuple):
 
 
 class _Search:
-    def __init__(self, function: ir.Function, carried: Carried | None, strategy: Strategy):
-        self.carried, self.strategy = carried, strategy
+    def __init__(self, function: ir.Function, carried: Carried | None, uses: Callable[[str], bool]):
+        self.carried, self.uses = carried, uses
         self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
 
@@ -90,7 +90,7 @@ class _Search:
             found = None if outer is None else self.gathered(scatter, spine[spine.index(outer) :])
             if found is not None:
                 yield found
-            elif outer is not loop and self.strategy.uses("inner"):
+            elif outer is not loop and self.uses("inner"):
                 rows = (self.gathered(row, [loop]) for row in self.rows(scatter, loop))
                 yield from (row for row in rows if row is not None)
 
@@ -158,7 +158,7 @@ class _Search:
             return direct
         if home is nest[0]:
             return None
-        whole = self.with_own(found) if self.strategy.uses("late") else found
+        whole = self.with_own(found) if self.uses("late") else found
         return whole if whole.pieces() <= MOST_PIECES_KEPT else found
 
     def home(self, axes: Sequence[Axis], nest: ir.For) -> ir.Op:
@@ -242,7 +242,7 @@ class _Search:
         """The gather of multiples of elements, which are read where they are, if that is all that there is."""
         first = gather.terms[0]
         is_one = all(term.factor == first.factor and term.rests == first.rests for term in gather.terms)
-        multiple = self.multiple(first.factor, gather.nest) if is_one and self.strategy.uses("multiples") else None
+        multiple = self.multiple(first.factor, gather.nest) if is_one and self.uses("multiples") else None
         if multiple is None:
             return None
         clear = self.clear(multiple.load, gather.nest)
