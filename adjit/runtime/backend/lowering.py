@@ -100,6 +100,8 @@ class GeneratedLower(Lower):
         self._least: dict[str, int | None] = {}
         known = self.blocks, self._singly_assigned_vars, self.typeof, self._definition
         self._unrolling = machine_code.Unrolling(*known)
+        if self._unrolling.has_rows_apart:
+            self.library.asks_each_row = True
 
     def _find_singly_assigned_variable(self) -> None:
         self._wide: frozenset[str] = frozenset()

@@ -23,9 +23,10 @@ a first gradient takes 0.97 of the time, the gradient 1.00. Nor does it write ou
 eight, but may have fewer, as blocks of lanes do (0.98, and 1.00), or make a loop twice, for arrays that may be strided
 like others, to hand on in a register what the trip before stored (0.99, and 1.00).
 
-Whether two rows share memory is asked for each pair. LLVM asks it in front of the loop around, of all the memory that
-its trips get to: of one row and the next that is the same memory, and the inner loop has no vectors (the gradient of a
-total variation takes 0.55 of the time without; 31 workloads 1.00).
+Whether arrays share memory LLVM asks in front of the loop around, of all that its trips get to. Of one row of an array
+and the next that is the same memory, and the inner loop has no vectors. So where a loop stores to one row and gets to
+another, that is asked of each pair: the gradient of a total variation takes 0.55 of the time. Where none does, it would
+be asked too often (a recurrent cell of 64 units would take 1.06).
 
 Of a loop over vectors LLVM makes up to four trips one, and then a second loop, over shorter vectors, for what that
 leaves over, before the one for single elements. Eight doubles a trip are as fast, and leave so few over that there is
@@ -63,7 +64,6 @@ _OPTIONS = {
     "-disable-x86-domain-reassignment=true": "-disable-x86-domain-reassignment=false",
     "-unroll-max-upperbound=1": "-unroll-max-upperbound=8",
     "-loop-load-elimination-scev-check-threshold=0": "-loop-load-elimination-scev-check-threshold=8",
-    "-hoist-runtime-checks=false": "-hoist-runtime-checks=true",
 }
 
 # How many vectors LLVM's own loops take a trip, with AVX; and how many short sums do.
@@ -133,7 +133,12 @@ def is_sparing() -> bool:
 
 
 class _Library(JITCodeLibrary):
-    """numba's own, but for its passes, which go over each function twice, and over those of other modules."""
+    """numba's own, but for its passes, which go over each function twice, and over those of other modules.
+
+    asks_each_row: whether rows share memory is asked of each pair of them.
+    """
+
+    asks_each_row = False
 
     def _optimize_functions(self, ll_module: Any) -> None:
         # the passes on modules do it
@@ -152,7 +157,12 @@ class _Library(JITCodeLibrary):
             passes.add_refprune_pass(_parse_refprune_flags())
         passes.run(self._final_module, builder)
         passes, builder = self._codegen._module_pass_manager(opt=2)
-        passes.run(self._final_module, builder)
+        if self.asks_each_row:
+            llvm.set_option("", "-hoist-runtime-checks=false")
+        try:
+            passes.run(self._final_module, builder)
+        finally:
+            llvm.set_option("", "-hoist-runtime-checks=true")
 
 
 def new_library(state: Any) -> Any:
@@ -230,6 +240,7 @@ class Unrolling:
         ends = [(target, label) for label, block in blocks.items() for target in _targets(block) if target <= label]
         # by the jump back to where a loop begins
         self._said: dict[int, tuple[str, ...]] = {}
+        self.has_rows_apart = False  # whether a loop stores to one row of an array and gets to another
         self._nodes: dict[tuple[str, ...], Any] = {}
         for first, last in ends:
             has_inner = any((first, last) != other and first <= other[0] and other[1] <= last for other in ends)
@@ -242,6 +253,7 @@ class Unrolling:
                 continue
             labels = [label for label in sorted(blocks) if first <= label <= last]
             body = [s for label in labels for s in blocks[label].body]
+            self.has_rows_apart = self.has_rows_apart or self._gets_to_rows_apart(body)
             count, is_handed_on, is_in_order, has_sum = self._looked_at(body, set_once)
             is_straight = len(labels) == 2
             most = _HANDING_ON if is_handed_on and is_straight else _SHORT
@@ -271,6 +283,22 @@ class Unrolling:
         callee = _key_of(self._type_of(made.func.name))
         # as numba reads it
         return callee is usual or (callee is bool and self._is_usual(made.args[0]))
+
+    def _gets_to_rows_apart(self, body: list[Any]) -> bool:
+        rows, stored = dict[str, set[tuple[str, ...]]](), set[str]()
+        for statement in body:
+            value = statement.value if isinstance(statement, ir.Assign) else statement
+            if isinstance(value, ir.SetItem):
+                array, index = value.target, value.index
+                stored.add(array.name)
+            elif isinstance(value, ir.Expr) and value.op == "getitem":
+                array, index = value.value, value.index
+            else:
+                continue
+            made = self._definition(index)
+            if isinstance(made, ir.Expr) and made.op == "build_tuple":
+                rows.setdefault(array.name, set()).add(tuple(item.name for item in made.items[:-1]))
+        return any(len(rows.get(name, ())) > 1 for name in stored)
 
     def _looked_at(self, body: list[Any], set_once: frozenset[str] | set[str]) -> tuple[int, bool, bool, bool]:
         """How many operations there are in a loop, whether it hands on a float, whether it goes through its arrays

@@ -335,3 +335,27 @@ def test_how_many_vectors_a_trip_takes(monkeypatch):
     assert doubles(scaled, None) > 8
     monkeypatch.setenv("ADJIT_INTERLEAVE", "4")
     assert doubles(scaled, compiler.GeneratedCompiler) > 8
+
+
+def to_the_next_row(x, y):
+    for i in range(x.shape[0] - 1):
+        for j in range(x.shape[1]):
+            y[i, j] += x[i, j]
+            y[i + 1, j] -= x[i, j]
+
+
+def to_its_own_row(x, y):
+    for i in range(x.shape[0] - 1):
+        for j in range(x.shape[1]):
+            y[i, j] += x[i, j] - x[i + 1, j]
+
+
+@pytest.mark.parametrize("function, expected", [(to_the_next_row, True), (to_its_own_row, False)])
+@pytest.mark.skipif(is_plain(), reason="numba's own means are used")
+def test_of_which_rows_it_is_asked_whether_they_share_memory(monkeypatch, function, expected):
+    """And outside of these functions LLVM asks as ever."""
+    seen, set_option = [], llvm.set_option
+    monkeypatch.setattr(llvm, "set_option", lambda name, option: (seen.append(option), set_option(name, option)))
+    njit(pipeline_class=compiler.GeneratedCompiler)(function).compile((TABLE, TABLE))
+    asked = [option for option in seen if "hoist-runtime-checks" in option]
+    assert asked == ["-hoist-runtime-checks=false"] * expected + ["-hoist-runtime-checks=true"]
