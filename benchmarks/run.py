@@ -74,17 +74,18 @@ def timed(function):
 def medians(functions, rounds, seconds=0.12):
     """Seconds a call of each: medians of rounds of about `seconds` a function, in rotating order.
 
-    Some results stay alive, so that those of other rounds lie elsewhere: where they happen to lie, beside the
-    arguments, is worth a tenth of the time for small matrices, in all calls that get the same memory.
+    Some results stay alive, and something of another size before each, so that those of other rounds lie elsewhere in
+    their pages: where they happen to lie, beside the arguments, is worth a third of the time for small matrices, in all
+    calls that get the same memory.
     """
     repeats = {name: max(1, min(5000, int(seconds / max(timed(f)[1], 1e-7)))) for name, f in functions.items()}
     order, times = list(functions), {name: [] for name in functions}
-    alive = deque(maxlen=4 * len(order))
+    alive, draw = deque(maxlen=4 * len(order)), np.random.default_rng(rounds)
     for k in range(rounds):
         turn = k % len(order)
         for name in order[turn:] + order[:turn]:
             function, repeat = functions[name], repeats[name]
-            alive.append(function())
+            alive.append((np.empty(int(draw.integers(1, 512))), function()))
             begin = time.perf_counter()
             for _ in range(repeat):
                 function()
