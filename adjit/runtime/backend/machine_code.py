@@ -37,6 +37,7 @@ whose vectors waits for the one before, stays as it was. ADJIT_INTERLEAVE=4 has 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import platform
 from collections.abc import Callable, Iterator, Mapping
@@ -109,17 +110,20 @@ def _interleaving() -> dict[str, str]:
 
 def is_interleaved() -> bool:
     """Whether a trip takes eight doubles: with AVX, and not with ADJIT_INTERLEAVE=4."""
-    return "+avx" in _features() and os.environ.get("ADJIT_INTERLEAVE", "0") != str(_USUAL)
+    return _vectors()[0] and os.environ.get("ADJIT_INTERLEAVE", "0") != str(_USUAL)
 
 
 def has_wide_vectors() -> bool:
     """Whether LLVM chooses vectors of 512 bits: where there are, but on Intel's."""
-    return "+avx512f" in _features() and cpu_target.target_context.codegen()._get_host_cpu_name().startswith("znver")
+    return _vectors()[1]
 
 
-def _features() -> list[str]:
-    found: list[str] = cpu_target.target_context.codegen()._get_host_cpu_features().split(",")
-    return found
+@functools.cache
+def _vectors() -> tuple[bool, bool]:
+    """Whether there is AVX, and whether vectors are of 512 bits."""
+    codegen = cpu_target.target_context.codegen()
+    features = codegen._get_host_cpu_features().split(",")
+    return "+avx" in features, "+avx512f" in features and codegen._get_host_cpu_name().startswith("znver")
 
 
 def is_on() -> bool:
