@@ -53,8 +53,7 @@ from numba.core.registry import cpu_target
 from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub, usual
 
 _config: Any = config
-_inside = 0  # of how many `quickly`; what compiles holds numba's lock
-_outside: list[str] = []  # the options as they are outside
+_is_inside = False  # of `quickly`; what compiles holds numba's lock
 
 # LLVM's options while generated code is compiled, and otherwise
 _OPTIONS = {
@@ -66,6 +65,8 @@ _OPTIONS = {
     "-unroll-max-upperbound=1": "-unroll-max-upperbound=8",
     "-loop-load-elimination-scev-check-threshold=0": "-loop-load-elimination-scev-check-threshold=8",
 }
+
+_EACH_ROW = {"-hoist-runtime-checks=false": "-hoist-runtime-checks=true"}
 
 # How many vectors LLVM's own loops take a trip, with AVX; and how many short sums do.
 _USUAL, _SUMS = 4, 4
@@ -81,23 +82,28 @@ _OPERATIONS = frozenset(("binop", "inplace_binop", "unary", "getitem", "static_g
 @contextlib.contextmanager
 def quickly() -> Iterator[None]:
     """For what is compiled within. LLVM's options are those of the process, so others are compiled as ever outside."""
-    if not is_on():
+    global _is_inside
+    if _is_inside or not is_on():
         yield
         return
-    global _inside, _outside
-    _inside += 1
-    if _inside == 1:
-        options = _OPTIONS | _interleaving()
-        _outside = [*options.values()]
-        for within in options:
-            llvm.set_option("", within)
+    _is_inside = True
+    try:
+        with _with_options(_OPTIONS | _interleaving()):
+            yield
+    finally:
+        _is_inside = False
+
+
+@contextlib.contextmanager
+def _with_options(options: Mapping[str, str]) -> Iterator[None]:
+    """Options of LLVM's within, and what they are outside."""
+    for within in options:
+        llvm.set_option("", within)
     try:
         yield
     finally:
-        _inside -= 1
-        if not _inside:
-            for outside in _outside:
-                llvm.set_option("", outside)
+        for outside in options.values():
+            llvm.set_option("", outside)
 
 
 def _interleaving() -> dict[str, str]:
@@ -161,12 +167,8 @@ class _Library(JITCodeLibrary):
             passes.add_refprune_pass(_parse_refprune_flags())
         passes.run(self._final_module, builder)
         passes, builder = self._codegen._module_pass_manager(opt=2)
-        if self.asks_each_row:
-            llvm.set_option("", "-hoist-runtime-checks=false")
-        try:
+        with _with_options(_EACH_ROW if self.asks_each_row else {}):
             passes.run(self._final_module, builder)
-        finally:
-            llvm.set_option("", "-hoist-runtime-checks=true")
 
 
 def new_library(state: Any) -> Any:
@@ -179,6 +181,10 @@ def new_library(state: Any) -> Any:
     return made
 
 
+# What is said of a loop: that no trips are made one; that none are of what vectors leave over; how many vectors are
+# added up side by side; and of one that is hardly ever run that no trips are made one whatever it is, nor vectors.
+
+
 def _trip_by_trip(module: Any) -> Any:
     return module.add_metadata(["llvm.loop.unroll.runtime.disable"])
 
@@ -186,6 +192,10 @@ def _trip_by_trip(module: Any) -> Any:
 def _left_over(module: Any) -> Any:
     is_done = module.add_metadata(["llvm.loop.isvectorized", llvm_ir.IntType(32)(1)])
     return module.add_metadata(["llvm.loop.vectorize.followup_epilogue", _trip_by_trip(module), is_done])
+
+
+def _side_by_side(module: Any) -> Any:
+    return module.add_metadata(["llvm.loop.interleave.count", llvm_ir.IntType(32)(_SUMS)])
 
 
 def _as_they_are(module: Any) -> Any:
@@ -196,20 +206,7 @@ def _one_by_one(module: Any) -> Any:
     return module.add_metadata(["llvm.loop.vectorize.enable", llvm_ir.IntType(1)(0)])
 
 
-def _side_by_side(module: Any) -> Any:
-    return module.add_metadata(["llvm.loop.interleave.count", llvm_ir.IntType(32)(_SUMS)])
-
-
-# What is said of a loop: that no trips are made one; that none are of what vectors leave over; how many vectors are
-# added up side by side; of one that is hardly ever run that no trips are made one or vectors, whatever it is.
-_TRIP_BY_TRIP, _LEFT_OVER, _SIDE_BY_SIDE = "trip by trip", "left over", "side by side"
-_RARE = "as they are", "one by one"
-_NODES = {
-    _TRIP_BY_TRIP: _trip_by_trip,
-    _LEFT_OVER: _left_over,
-    _SIDE_BY_SIDE: _side_by_side,
-    **dict(zip(_RARE, (_as_they_are, _one_by_one), strict=True)),
-}
+_Said = Callable[[Any], Any]
 
 
 def _key_of(kind: Any) -> Any:
@@ -243,17 +240,17 @@ class Unrolling:
         rare, takes_several = self._rare(blocks), is_interleaved()
         ends = [(target, label) for label, block in blocks.items() for target in _targets(block) if target <= label]
         # by the jump back to where a loop begins
-        self._said: dict[int, tuple[str, ...]] = {}
+        self._said: dict[int, tuple[_Said, ...]] = {}
         self.has_rows_apart = False  # whether a loop stores to one row of an array and gets to another
-        self._nodes: dict[tuple[str, ...], Any] = {}
+        self._nodes: dict[tuple[_Said, ...], Any] = {}
         for first, last in ends:
             has_inner = any((first, last) != other and first <= other[0] and other[1] <= last for other in ends)
             jump = id(blocks[last].body[-1])
             if first in rare:
-                self._said[jump] = _RARE
+                self._said[jump] = (_as_they_are, _one_by_one)
                 continue
             if has_inner:
-                self._said[jump] = (_TRIP_BY_TRIP,)
+                self._said[jump] = (_trip_by_trip,)
                 continue
             labels = [label for label in sorted(blocks) if first <= label <= last]
             body = [s for label in labels for s in blocks[label].body]
@@ -261,13 +258,13 @@ class Unrolling:
             count, is_handed_on, is_in_order, has_sum = self._looked_at(body, set_once)
             is_straight = len(labels) == 2
             most = _HANDING_ON if is_handed_on and is_straight else _SHORT
-            said: tuple[str, ...] = ()
+            said: tuple[_Said, ...] = ()
             if count > most or (is_in_order and not is_handed_on):
-                said = (_TRIP_BY_TRIP,)
+                said = (_trip_by_trip,)
             elif is_in_order:
-                said = (_LEFT_OVER,)
+                said = (_left_over,)
             if has_sum and count <= _SHORT and takes_several:
-                said = (*said, _SIDE_BY_SIDE)
+                said = (*said, _side_by_side)
             if said:
                 self._said[jump] = said
 
@@ -357,9 +354,9 @@ class Unrolling:
         if said is None:
             return
         if said not in self._nodes:
-            parts = [_NODES[what](module) for what in said]
+            parts = [write(module) for write in said]
             # what is said of a loop names itself first
-            made = module.add_metadata([*parts[:1]])
+            made = module.add_metadata(parts)
             made.operands = (made, *parts)
             self._nodes[said] = made
         branch.set_metadata("llvm.loop", self._nodes[said])
