@@ -133,7 +133,7 @@ class DerivativeCache(Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         given = argument_types(sig)
         key = self._key(given)
-        kept = None if key is None else self._found(key)
+        kept = self._found(key)
         if kept is None:
             if key is not None:
                 self._looked_for[given] = key
@@ -200,8 +200,7 @@ class DerivativeCache(Cache):
 
     def text(self, given: Sequence[types.Type]) -> str | None:
         """The generated source for these types, if it is kept."""
-        key = self._key(tuple(given))
-        kept = None if key is None else self._found(key)
+        kept = self._found(self._key(tuple(given)))
         return None if kept is None else kept.text
 
     def check_kept(self, given: tuple[types.Type, ...]) -> None:
@@ -222,8 +221,10 @@ class DerivativeCache(Cache):
             self._refuse(str(reason))
             return None
 
-    def _found(self, key: Key) -> _Kept | None:
-        """What is kept under a key."""
+    def _found(self, key: Key | None) -> _Kept | None:
+        """What is kept under a key, if there is one."""
+        if key is None:
+            return None
         try:
             payload = store.read(self._name_of(key.text))
         except OSError as fault:

@@ -38,7 +38,7 @@ from numba.np.linalg import (
 )  # fmt: skip
 
 from adjit.runtime.backend.loading import load_routines
-from adjit.runtime.backend.products import in_tiles, suits_tiles, takes_tiles
+from adjit.runtime.backend.products import LARGE, in_tiles, suits_tiles, takes_tiles
 from adjit.runtime.library import workspace
 
 _SQUARE = "Last 2 dimensions of the array must be square."
@@ -283,8 +283,8 @@ def _inner(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Valu
 # ----------------------------------------------------------------------------------------------------------- products
 
 
-# products of so many multiplications, with so few columns, are made the other way round
-_LARGE, _NARROW = 1 << 20, 32
+# products of many multiplications, with so few columns, are made the other way round
+_NARROW = 32
 
 
 def dot_into(a, b, out, a_turned, b_turned):  # type: ignore[no-untyped-def]
@@ -306,7 +306,7 @@ def dot_into(a, b, out, a_turned, b_turned):  # type: ignore[no-untyped-def]
         return
     # beyond the products that it has small kernels for, OpenBLAS takes up to 1.6 times as long for few columns of a
     # result as for few rows
-    is_narrow = a_turned != 0 and m * k * n >= _LARGE and 1 < n <= _NARROW
+    is_narrow = a_turned != 0 and m * k * n >= LARGE and 1 < n <= _NARROW
     left, right, made = a, b, out
     if is_narrow:
         left, right, made = b, a, workspace.empty((n, m), a.dtype)

@@ -947,9 +947,8 @@ class GeneratedLower(Lower):
             return None
         step = self._constant(made.args[2]) if len(made.args) == 3 else 1
         if step is None:
-            step = self._least_of(made.args[2])
-            step = None if step is None or step < 1 else step
-        if step is None or step == 0:
+            step = max(self._least_of(made.args[2]) or 0, 0)
+        if step == 0:
             return None
         if step > 0:
             return self._least_of(made.args[0]) if len(made.args) > 1 else 0

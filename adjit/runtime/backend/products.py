@@ -83,6 +83,7 @@ ROWS = (6, 3, 2, 1)  # of tiles: as many as there are registers for, and what is
 WIDTHS = (64, 32)  # bytes of their columns
 DEPTH = 256  # terms for which the columns of `right` stay in the first cache
 MANY_ROWS = 24  # of the result, for which they are copied, too
+LARGE = 1 << 20  # multiplications, beyond those of the products that OpenBLAS has small kernels for
 
 _intp = cgutils.intp_t
 
@@ -98,6 +99,15 @@ class _Matrix(NamedTuple):
         """The address of an element."""
         steps = builder.add(builder.mul(row, self.row), builder.mul(column, self.column))
         return builder.gep(self.data, [steps])
+
+
+def _matrix(
+    context: Any, builder: ir.IRBuilder, kind: types.Array, value: ir.Value
+) -> tuple[_Matrix, Sequence[ir.Value]]:
+    """The matrix of an array, and its extents."""
+    data = builder.bitcast(part(context, builder, kind, value, "data"), cgutils.voidptr_t)
+    shape, strides = (leaves(builder, part(context, builder, kind, value, name)) for name in ("shape", "strides"))
+    return _Matrix(data, *strides), shape
 
 
 class _Addition:
@@ -370,13 +380,9 @@ def _subtract(out: Any, left: Any, right: Any) -> None:
 def _lower_tiles(
     is_taken_off: bool, context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]
 ) -> ir.Value:
-    matrices, extents = [], []
-    for kind, value in zip(sig.args, args, strict=True):
-        data = builder.bitcast(part(context, builder, kind, value, "data"), cgutils.voidptr_t)
-        shape, strides = (leaves(builder, part(context, builder, kind, value, name)) for name in ("shape", "strides"))
-        matrices.append(_Matrix(data, *strides))
-        extents.append(shape)
-    (out, left, right), ((rows, columns), (_, count), _) = matrices, extents
+    (out, (rows, columns)), (left, (_, count)), (right, _) = (
+        _matrix(context, builder, kind, value) for kind, value in zip(sig.args, args, strict=True)
+    )
     # rows of the result lie side by side, or columns, in which case it is the transposed product
     is_turned = builder.icmp_signed("!=", out.column, _intp(sig.args[0].dtype.bitwidth // 8))
 
@@ -417,13 +423,10 @@ def suits_tiles(rows, count, columns, left_turned):  # type: ignore[no-untyped-d
     """Whether tiles are quicker than BLAS for a product of `count` terms, with the transpose of an array on the left or
     without."""
     # OpenBLAS has small kernels for fewer
-    if rows * count * columns < _LARGE or count < 16 or rows < MANY_ROWS or columns > 256:
+    if rows * count * columns < LARGE or count < 16 or rows < MANY_ROWS or columns > 256:
         return False
     # what is turned is read across its rows
     return (rows <= 64 and 32 < columns <= 192) if left_turned else columns >= 16
-
-
-_LARGE = 1 << 20
 
 
 def _lower_takes_tiles(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
@@ -435,18 +438,17 @@ def _lower_takes_tiles(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequ
 
 
 def _lower_in_tiles(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
-    def matrix(k: int, flag: ir.Value) -> tuple[_Matrix, list[ir.Value]]:
-        data, shape, strides = (
-            part(context, builder, sig.args[k], args[k], name) for name in ("data", "shape", "strides")
-        )
+    def turned(k: int, flag: ir.Value) -> tuple[_Matrix, Sequence[ir.Value]]:
+        matrix, shape = _matrix(context, builder, sig.args[k], args[k])
         is_turned = builder.icmp_signed("!=", flag, flag.type(0))
-        (rows, columns), (row, column) = (
+        (row, column), extents = (
             [builder.select(is_turned, b, a) for a, b in zip(found, found[::-1], strict=True)]
-            for found in (leaves(builder, shape), leaves(builder, strides))
+            for found in ((matrix.row, matrix.column), shape)
         )
-        return _Matrix(builder.bitcast(data, cgutils.voidptr_t), row, column), [rows, columns]
+        return _Matrix(matrix.data, row, column), extents
 
-    (out, (rows, columns)), (left, (_, count)), (right, _) = matrix(0, _intp(0)), matrix(1, args[3]), matrix(2, args[4])
+    out, (rows, columns) = _matrix(context, builder, sig.args[0], args[0])
+    (left, (_, count)), (right, _) = turned(1, args[3]), turned(2, args[4])
     element = context.get_value_type(sig.args[0].dtype)
     _Addition(builder, element, out, left, right, (rows, columns, count), False, True).write()
     return context.get_dummy_value()

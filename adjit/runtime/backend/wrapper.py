@@ -23,6 +23,7 @@ from __future__ import annotations
 import functools
 import os
 import platform
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ _TUPLE, _DOUBLE, _SINGLE, _SIGNED, _UNSIGNED, _ARRAY = range(6)
 
 # What wrappers do. An array is a place with the fields that numba has of it, its reference first; what is raised is
 # a pickle, or one of the class and a function that makes the arguments. ERROR_x is the class x, ENVIRONMENT where the
-# constants of a function are, from where its environment begins.
+# constants of a function are, from where its environment begins; the others are the constants above, and numba's.
 _SHARED = r"""
 @not_an_array = internal constant [89 x i8] c"can't unbox array from PyObject into native value.  The object maybe of a different type\00"
 @no_arguments = internal constant [61 x i8] c"Error creating Python tuple from runtime exception arguments\00"
@@ -143,11 +144,11 @@ define internal ptr @box(ptr %cursor, ptr %result, ptr %environment) {
   %number = load i64, ptr %number_place
   %third_place = getelementptr i64, ptr %at, i64 2
   %place = getelementptr i8, ptr %result, i64 %number
-  switch i64 %what, label %array [ i64 0, label %tuple
-                                   i64 1, label %double
-                                   i64 2, label %single
-                                   i64 3, label %signed
-                                   i64 4, label %unsigned ]
+  switch i64 %what, label %array [ i64 TUPLE, label %tuple
+                                   i64 DOUBLE, label %double
+                                   i64 SINGLE, label %single
+                                   i64 SIGNED, label %integer
+                                   i64 UNSIGNED, label %integer ]
 tuple:
   store ptr %third_place, ptr %cursor
   %made = call ptr @PyTuple_New(i64 %number)
@@ -174,22 +175,20 @@ single:
   %wide = fpext float %narrow to double
   %as_single = call ptr @PyFloat_FromDouble(double %wide)
   ret ptr %as_single
+integer:
+  %integer_end = getelementptr i64, ptr %at, i64 3
+  store ptr %integer_end, ptr %cursor
+  %shift = load i64, ptr %third_place
+  %bytes = load i64, ptr %place, align 1
+  %high = shl i64 %bytes, %shift
+  %is_signed = icmp eq i64 %what, SIGNED
+  br i1 %is_signed, label %signed, label %unsigned
 signed:
-  %signed_end = getelementptr i64, ptr %at, i64 3
-  store ptr %signed_end, ptr %cursor
-  %signed_shift = load i64, ptr %third_place
-  %signed_bytes = load i64, ptr %place, align 1
-  %signed_high = shl i64 %signed_bytes, %signed_shift
-  %signed_value = ashr i64 %signed_high, %signed_shift
+  %signed_value = ashr i64 %high, %shift
   %as_signed = call ptr @PyLong_FromLongLong(i64 %signed_value)
   ret ptr %as_signed
 unsigned:
-  %unsigned_end = getelementptr i64, ptr %at, i64 3
-  store ptr %unsigned_end, ptr %cursor
-  %unsigned_shift = load i64, ptr %third_place
-  %unsigned_bytes = load i64, ptr %place, align 1
-  %unsigned_high = shl i64 %unsigned_bytes, %unsigned_shift
-  %unsigned_value = lshr i64 %unsigned_high, %unsigned_shift
+  %unsigned_value = lshr i64 %high, %shift
   %as_unsigned = call ptr @PyLong_FromUnsignedLongLong(i64 %unsigned_value)
   ret ptr %as_unsigned
 array:
@@ -241,11 +240,11 @@ own:
   %kind = load i64, ptr %what
   %place = getelementptr i8, ptr %places, i64 %offset
   %object = call ptr @PyTuple_GetItem(ptr %arguments, i64 %k)
-  switch i64 %kind, label %array [ i64 0, label %float
-                                   i64 -1, label %integer
-                                   i64 -2, label %float
-                                   i64 -3, label %integer
-                                   i64 -4, label %boolean ]
+  switch i64 %kind, label %array [ i64 FLOAT64, label %float
+                                   i64 INT, label %integer
+                                   i64 FLOAT32, label %float
+                                   i64 UINT, label %integer
+                                   i64 BOOLEAN, label %boolean ]
 array:
   %fault = call i32 @take_array(ptr %object, ptr %place, i64 %kind)
   %is_fault = icmp ne i32 %fault, 0
@@ -257,7 +256,7 @@ float:
 read_float:
   %number = call double @PyFloat_AsDouble(ptr %as_float)
   call void @Py_DecRef(ptr %as_float)
-  %is_single = icmp eq i64 %kind, -2
+  %is_single = icmp eq i64 %kind, FLOAT32
   br i1 %is_single, label %narrow, label %wide
 narrow:
   %single = fptrunc double %number to float
@@ -271,7 +270,7 @@ integer:
   %no_integer = icmp eq ptr %as_integer, null
   br i1 %no_integer, label %failed, label %read_integer
 read_integer:
-  %is_signed = icmp eq i64 %kind, -1
+  %is_signed = icmp eq i64 %kind, INT
   br i1 %is_signed, label %read_signed, label %read_unsigned
 read_signed:
   %signed = call i64 @PyLong_AsLongLong(ptr %as_integer)
@@ -439,10 +438,23 @@ def _shared() -> tuple[Any, ...]:
     with global_compiler_lock:
         # with it come the functions of numba's that these call
         rtsys.initialize(cpu_target.target_context)
-    text = _SHARED.replace("ENVIRONMENT", str(_dynfunc._impl_info["offsetof_env_body"] + _CONSTANTS))
-    text = text.replace("RETCODE_OK", str(RETCODE_OK.constant)).replace("RETCODE_NONE", str(RETCODE_NONE.constant))
-    for error in (TypeError, RuntimeError, StopIteration, SystemError):
-        text = text.replace(f"ERROR_{error.__name__}", str(id(error)))
+    words = {
+        "ENVIRONMENT": _dynfunc._impl_info["offsetof_env_body"] + _CONSTANTS,
+        "RETCODE_OK": RETCODE_OK.constant,
+        "RETCODE_NONE": RETCODE_NONE.constant,
+        **{f"ERROR_{error.__name__}": id(error) for error in (TypeError, RuntimeError, StopIteration, SystemError)},
+        "FLOAT64": _FLOAT64,
+        "INT": _INT,
+        "FLOAT32": _FLOAT32,
+        "UINT": _UINT,
+        "BOOLEAN": _BOOLEAN,
+        "TUPLE": _TUPLE,
+        "DOUBLE": _DOUBLE,
+        "SINGLE": _SINGLE,
+        "SIGNED": _SIGNED,
+        "UNSIGNED": _UNSIGNED,
+    }
+    text = re.sub(rf"\b({'|'.join(words)})\b", lambda found: str(words[found[0]]), _SHARED)
     return _compiled(_CALL, text)
 
 

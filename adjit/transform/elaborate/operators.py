@@ -103,9 +103,10 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     is_of_chosen = isinstance(left, OneOf | Maybe) or isinstance(right, OneOf | Maybe)
     if is_of_chosen and callee in (operator.eq, operator.ne):
         return compare(frame, "Equal" if callee is operator.eq else "NotEqual", left, right)
-    if (found := known_objects.operated(ctx, callee, (left, right))) is not None:
-        return found
-    left, right = known_objects.as_floats((left, right))
+    if any(map(known_objects.is_known_object, (left, right))):
+        if (found := known_objects.operated(ctx, callee, (left, right))) is not None:
+            return found
+        left, right = known_objects.as_floats((left, right))
     found = _by_method(frame, callee, left, right)
     if found is not None:
         return found

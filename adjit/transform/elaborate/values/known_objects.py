@@ -47,13 +47,14 @@ def is_known_object(value: Value) -> bool:
 def called(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
     """A call of one of the classes, of a method, or of a function that takes such objects; None of any other."""
     owner = getattr(callee, "__self__", None)
-    is_of_class = callee in KINDS if isinstance(callee, type) else owner in KINDS if isinstance(owner, type) else False
+    kind: Any = callee if isinstance(callee, type) else owner
+    is_of_class = isinstance(kind, type) and kind in KINDS
     takes_one = any(map(is_known_object, args)) and callee in _TAKING
     if not (is_of_class or type(owner) in KINDS or takes_one):
         return None
-    if owner in KINDS and callee.__name__ in _OF_NOW:
+    if is_of_class and callee.__name__ in _OF_NOW:
         raise ctx.unsupported(
-            f"{owner.__name__}.{callee.__name__}", "Pass what you take of it.", why="It would stay what it is now."
+            f"{kind.__name__}.{callee.__name__}", "Pass what you take of it.", why="It would stay what it is now."
         )
     what = getattr(callee, "__qualname__", str(callee))
     given, options = [_object(ctx, a, what) for a in args], {name: _object(ctx, a, what) for name, a in named.items()}

@@ -65,6 +65,13 @@ def _additions(loop: ir.For) -> list[ir.Store]:
     ]
 
 
+def _own_axes(index: Sequence[Affine], nest: Sequence[ir.For]) -> Sequence[int]:
+    """The axis that each of the loops runs along, if each has one, which is no other's; else none."""
+    found = [[axis for axis, entry in enumerate(index) if loop.body.args[0] in entry.terms] for loop in nest]
+    is_one_each = all(len(own) == 1 for own in found) and len({axis for own in found for axis in own}) == len(nest)
+    return [axis for (axis,) in found] if is_one_each else ()
+
+
 class _Scatter(NamedTuple):
     """Additions to one array, at indices in terms of the counters that differ in their constants only.
 
@@ -177,13 +184,12 @@ class _Search:
         """How the elements follow the nest: a box of trips, and each of its loops on an axis of its own."""
         counters = {loop.body.args[0] for loop in nest}
         made: list[Axis] = []
-        for loop in nest:
-            counter, bounds = loop.body.args[0], self.model.iterations.bounds(loop)
-            found = [axis for axis, entry in enumerate(scatter.form) if counter in entry.terms]
-            if len(found) != 1 or bounds is None or any(symbol in counters for end in bounds for symbol in end.terms):
+        for loop, axis in zip(nest, _own_axes(scatter.form, nest), strict=False):
+            bounds = self.model.iterations.bounds(loop)
+            if bounds is None or any(symbol in counters for end in bounds for symbol in end.terms):
                 return None
-            made.append(Axis(loop, found[0], scatter.form[found[0]].terms[counter], *bounds))
-        return made if len({axis.axis for axis in made}) == len(nest) else None
+            made.append(Axis(loop, axis, scatter.form[axis].terms[loop.body.args[0]], *bounds))
+        return made or None
 
     def is_legal(self, scatter: _Scatter, nest: ir.For) -> bool:
         """Whether nothing in the nest but additions touches the elements, in memory that is made outside."""
@@ -270,11 +276,7 @@ class _Search:
         cycles = sum(cost(op) or 0 for op in ops)
         if index is None or load.out.type != factor.type or cycles > MOST_CYCLES:
             return None
-        counters = [loop.body.args[0] for loop in nest]
-        moved = [[counter for counter in counters if counter in entry.terms] for entry in index]
-        is_of_its_own = sorted(len(found) for found in moved if found) == [1] * len(counters)
-        is_of_its_own &= {counter for found in moved for counter in found} == set(counters)
-        return Multiple(load, index, ops) if is_of_its_own else None
+        return Multiple(load, index, ops) if _own_axes(index, nest) else None
 
     def clear(self, load: ir.Load, nest: Sequence[ir.For]) -> ir.Store | None:
         """The store of zero to an element once its contribution is made, which can wait for the gather."""
