@@ -17,9 +17,9 @@ from typing import Literal
 MECHANISMS = frozenset(
     {
         "carry", "clears", "costly", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills", "functions",
-        "fuse", "gather", "hoist", "inner", "interchange", "jam", "lanes", "late", "maps", "merge", "multiples",
-        "origins", "outer", "passes", "places", "products", "promote", "reassociate", "rows", "search", "single",
-        "substitute", "sums", "terms", "tiles", "triangles", "upwards", "usual", "weigh", "workspace",
+        "fuse", "gather", "hoist", "inner", "interchange", "jam", "lanes", "late", "maps", "margins", "merge",
+        "multiples", "origins", "outer", "passes", "places", "products", "promote", "reassociate", "rows", "search",
+        "single", "substitute", "sums", "terms", "tiles", "triangles", "upwards", "usual", "weigh", "workspace",
     }
 )  # fmt: skip
 
@@ -60,8 +60,13 @@ READABLE = Strategy(tuned=False)
 # as close to the user's statements as can be: what is touched and made there is touched and made
 GUARDED = Strategy(without=MECHANISMS, tuned=False)
 # gathers of contributions that are kept have one nest, which is one launch, and no pieces around it; threads of a
-# launch that each take a row would all add to one vector; which trip it is need not be asked by the host
-ON_GPU = Strategy(machine="cuda", versions=True, without=frozenset({"multiples", "late", "passes", "delay", "single"}))
+# launch that each take a row would all add to one vector; which trip it is need not be asked by the host; one thread
+# would clear the rest of a row
+ON_GPU = Strategy(
+    machine="cuda",
+    versions=True,
+    without=frozenset({"multiples", "late", "passes", "delay", "single", "margins"}),
+)
 # what one thread keeps is in its registers and its local memory
 IN_THREAD = Strategy(machine="thread", tuned=False)
 

@@ -2,7 +2,7 @@
 
     sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► single trips ──► clears ──► carried clears
            ──► gather ──► ascending ──► carried clears ──► late stores ──► fills ──► common factors ──► outer products
-           ──► substitution ──► rows ──► delayed updates
+           ──► substitution ──► rows ──► margins ──► delayed updates
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -30,6 +30,7 @@ from adjit.transform.sweeps.clears import (
     leave_out_fills,
     merge_clears,
     promote_sums,
+    with_margins,
 )
 from adjit.transform.sweeps.common_factors import with_common_factors
 from adjit.transform.sweeps.delayed_updates import delay_updates
@@ -137,6 +138,7 @@ def _gathered(function: ir.Function, strategy: Strategy, is_joint: bool) -> ir.F
     function = checked(substitute_elements(function), "substituted") if strategy.uses("substitute") else function
     if strategy.uses("passes"):
         function = checked(pass_once(function, strategy.uses("substitute"), is_joint), "rows")
+    function = checked(with_margins(function), "margins") if strategy.uses("margins") else function
     if strategy.uses("delay"):
         later = delay_updates(function)
         function = function if later is function else checked(simplify(later), "delayed")

@@ -6,12 +6,14 @@ In: both sweeps. Out: the same with fewer clears and fills, and sums in variable
 """
 
 from adjit.transform.sweeps.clears.carried_clears import CarriedClears, carry_clears
-from adjit.transform.sweeps.clears.clears import leave_out_clears, leave_out_fills, merge_clears
+from adjit.transform.sweeps.clears.clears import leave_out_clears, merge_clears
+from adjit.transform.sweeps.clears.fills import leave_out_fills
+from adjit.transform.sweeps.clears.margins import with_margins
 from adjit.transform.sweeps.clears.rims import with_rims
 from adjit.transform.sweeps.clears.sums_in_variables import promote_sums
 from adjit.transform.sweeps.clears.upwards import ascending
 
 __all__ = [
     "CarriedClears", "ascending", "carry_clears", "leave_out_clears", "leave_out_fills", "merge_clears", "promote_sums",
-    "with_rims",
+    "with_margins", "with_rims",
 ]  # fmt: skip
