@@ -46,21 +46,35 @@ def products(size: str) -> list[Workload]:
     half, rows = draw.normal(size=(2, order // 2, order // 2))
     half += 3.0 * np.eye(order // 2)
     L = np.tril(draw.normal(size=(order, order))) / order + 2.0 * np.eye(order)
-    return [
+    many = L[: half.shape[0], : half.shape[0]].copy()
+    found = [
         workload("x @ A @ x", quadratic_form, quadratic_form_by_hand, (A, x), (0, 1)),
         workload("A @ x @ A", twice, twice_by_hand, (A, x, w), (0, 1)),
         workload("a A @ x + b B @ x", both, both_by_hand, (A, B, x, 1.5, -0.5), (0, 1, 2, 3, 4)),
         workload("(A @ B) @ x", chain, chain_by_hand, (A, B, x), (0, 1, 2)),
+        workload("covariance", covariance, covariance_by_hand, (A, B), (0,)),
         workload("Gram-Schmidt", gram_schmidt, gram_schmidt_by_hand, (half, rows), (0, 1)),
         workload("substitution", solve, solve_by_hand, (L, L.T.copy(), x), (0, 1, 2)),
-        workload(
-            "many right sides",
-            solve_many,
-            solve_many_by_hand,
-            (L[: half.shape[0], : half.shape[0]].copy(), half),
-            (0, 1),
-        ),
+        workload("many right sides", solve_many, solve_many_by_hand, (many, half), (0, 1)),
     ]
+    return [dataclasses.replace(kind, moved=MOVED[kind.name](kind.arguments[0].shape[0])) for kind in found]
+
+
+# What comes from beyond the first cache or goes there, in elements of matrices of n rows and columns: by the primal, by
+# the gradient that adjit makes. A row that is read again in the same trip counts once; what is made and not returned
+# counts where it is a matrix. Substitutions read triangles and write squares; Gram-Schmidt and many right sides go
+# through the rows in front of each one, n / 2 in the mean, and blocks of 32 updates through those of each block.
+MOVED = {
+    "x @ A @ x": lambda n: (n**2, 2 * n**2),  # A | A; A_bar
+    "A @ x @ A": lambda n: (2 * n**2, 2 * n**2),  # A twice | A; A_bar
+    "a A @ x + b B @ x": lambda n: (6 * n**2, 4 * n**2),  # A, B, multiples made and read | A, B; A_bar, B_bar
+    "(A @ B) @ x": lambda n: (4 * n**2, 8 * n**2),  # A, B, made and read | that, B, A; A_bar, B_bar
+    # X twice, centred made and read, product made and read, w, quotients made and read | that, and as much once more
+    "covariance": lambda n: (9 * n**2, 18 * n**2),
+    "Gram-Schmidt": lambda n: (n**3, n**3 + 28 * n**2),  # Q[:k] twice | once each way; updates, by blocks
+    "substitution": lambda n: (n**2, 4 * n**2),  # L, U | twice; L_bar, U_bar
+    "many right sides": lambda n: (n**3 / 2, n**3 + 28 * n**2),  # X[:i] | twice; updates, by blocks
+}
 
 
 # ----------------------------------------------------------------------------------------------------------- attention
@@ -336,6 +350,35 @@ def chain_by_hand(A, B, x):
     y_bar = 2.0 * y
     z_bar = np.dot(y_bar, A)
     return np.dot(y, y), (outer(y_bar, z), outer(z_bar, x), np.dot(z_bar, B))
+
+
+@njit
+def column_means(X):
+    means = np.zeros(X.shape[1])
+    for i in range(X.shape[0]):
+        means += X[i]
+    return means / X.shape[0]
+
+
+@njit
+def covariance(X, w):
+    centred = X - column_means(X)
+    return np.sum(centred.T @ centred / (X.shape[0] - 1) * w)
+
+
+@njit
+def covariance_by_hand(X, w):
+    centred = X - column_means(X)
+    C = np.dot(centred.T, centred)
+    scale = 1.0 / (X.shape[0] - 1)
+    value = 0.0
+    factor = np.empty_like(w)
+    for i in range(w.shape[0]):
+        for j in range(w.shape[1]):
+            value += scale * C[i, j] * w[i, j]
+            factor[i, j] = scale * (w[i, j] + w[j, i])
+    bar = np.dot(centred, factor)
+    return value, (bar - column_means(bar),)
 
 
 # ------------------------------------------------------------------------------------------- slices of matrices

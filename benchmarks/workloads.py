@@ -34,6 +34,7 @@ class Workload:
     jax: Callable[[], Callable] | None = (
         None  # makes the call of JAX's version, where there is one and JAX is installed
     )
+    moved: tuple[float, float] | None = None  # numbers of matrices read or written, by the primal and by adjit
 
 
 def shared(folder: Path, size: str) -> list[Workload]:
