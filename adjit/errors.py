@@ -52,6 +52,7 @@ class AdjitError(Exception):
 
     usual = ""  # what to do, where the fault does not say: compiled code raises with one text alone
     wants_constant = False  # whether it would be none if a number were known while compiling
+    is_of_trips = False  # whether it is of a variable that has another type in the first trip of a loop than later
 
     def __init__(self, what: str, place: Place | None = None, why: str = "", instead: str = "") -> None:
         instead = instead or self.usual

@@ -578,7 +578,7 @@ def changes_its_type_in_a_loop(x):
     y, s = x, 0.0
     while s < x:
         s += np.sum(y)
-        y = np.array([x, x])
+        y = np.array([y, y])
     return s
 
 

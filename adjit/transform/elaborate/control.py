@@ -475,11 +475,13 @@ def carried_loop(
     body: Callable[[], Sequence[ir.Operand]],
     build: Callable[[Trips], ir.Op],
     count: Callable[[], ir.Operand] | None = None,
+    is_certain: bool = False,
 ) -> None:
     """A loop that carries `names`.
 
     `body()` elaborates one trip in `frame.env` and returns what it yields besides the carried values; `build` makes the
     operation. `count`: the number of trips, where that is known at entry: for what they append there is room then.
+    is_certain: there is a trip at least.
     """
     ctx = frame.ctx
     loop, grows = object(), ctx.grows
@@ -603,6 +605,10 @@ def carried_loop(
             if found_room != rooms:
                 rooms = found_room
                 continue
+        if is_certain and (anew := _made_anew(frame.env, slots)):
+            slots |= anew
+            args |= {name: slot.variables(name) for name, slot in anew.items()}
+            before = {name: value for name, value in before.items() if name not in anew}
         # what goes into a list that grows in it, the loop must not change under another name
         ctx.loops.append(loop)
         for name, slot in slots.items():
@@ -611,10 +617,28 @@ def carried_loop(
         ctx.loops.pop()
         _finish(frame, before, slots, args, ops, extra, build, rooms, count, alone)
         return
-    raise ctx.mismatch(
+    fault = ctx.mismatch(
         "the types of the variables in this loop do not settle",
         "Keep one type in each variable: assign it before the loop with the type that it has after a trip.",
     )
+    fault.is_of_trips = True
+    raise fault
+
+
+def fault_of_trips(frame: Frame, run: Callable[[], None]) -> errors.AdjitError | None:
+    """Runs a loop; the fault, if a variable is of another type in its first trip than later. All that it has done is
+    forgotten then."""
+    made = frame.ctx.builder.ops
+    count, forget = len(made), as_it_is(frame)
+    try:
+        run()
+    except errors.Unsupported as fault:
+        if not fault.is_of_trips:
+            raise
+        forget()
+        del made[count:]
+        return fault
+    return None
 
 
 def tried(frame: Frame, run: Callable[[], None], is_strict: bool = False) -> bool:
@@ -740,6 +764,16 @@ def _compared(
     return own, afters
 
 
+def _made_anew(after: Env, slots: Mapping[str, _Slot]) -> dict[str, _Slot]:
+    """What each trip makes of variables that are of another kind before the loop, if no trip reads them first."""
+    found = {name: after.get(name) for name, s in slots.items() if s.shape is not None and s.shape.kind == "poison"}
+    return {
+        name: _entry_slot(value)
+        for name, value in found.items()
+        if value is not None and not any(isinstance(part, Cell | Poison) for part in parts_of(value))
+    }
+
+
 def _stays(value: Value | None, args: Sequence[ir.Var]) -> bool:
     """Whether a list is in the same memory after a trip as before it."""
     return isinstance(value, Grown) and ir.same(value.buffers, args[:-1])
@@ -783,7 +817,7 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None, is_asked: 
         shape = choice(ctx, slot.shape, found.shape)
     is_known = shape is not None and shape.kind in ("maybe", "chosen")
     if found.shape != slot.shape and "static" in (slot.shape.kind, found.shape.kind) and not is_known:
-        return _Slot(structure(Poison("It holds values of different kinds on two trips.")))
+        return _Slot(structure(Poison("It holds values of different kinds on two trips.", is_of_trips=True)))
     held = (rebuild(slot.shape, slot.variables(name)), value)
     with ctx.builder.region():
         mine, others = (None if shape is None else leaves_as(ctx, shape, each) for each in held)
@@ -795,10 +829,12 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None, is_asked: 
                 why="Its numbers are drawn while the program is compiled.",
             )
         if name.startswith(CELL):
-            raise ctx.not_constant(
+            fault = ctx.not_constant(
                 "a list or a dictionary in which a trip of a loop leaves values of another kind",
                 "Keep items of one kind in it: numbers, arrays of one shape, lists of one length, tuples of those.",
             )
+            fault.is_of_trips = True
+            raise fault
         return _read_by_none(ctx, name, "It holds values of different kinds on two trips.")
     merged: list[types.Type] = []
     for own, other in zip(mine, others, strict=True):
@@ -814,7 +850,7 @@ def _read_by_none(ctx: Context, name: str, why: str) -> _Slot:
     """That of a variable that is of another kind after a trip: a trip may not read what the one before left in it."""
     if _bare(name).startswith("%"):
         raise ctx.mismatch(f"{_SPOKEN[_bare(name)]} of a loop is of several types", "Keep to one type.", why=why)
-    return _Slot(structure(Poison(why)))
+    return _Slot(structure(Poison(why, is_of_trips=True)))
 
 
 def _finish(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ import numba
 import numpy as np
 from numba import types
 
+from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import control, tables
 from adjit.transform.elaborate.assignment import annotated_assignment, assign, assignment, augmented_assignment
@@ -43,7 +45,7 @@ from adjit.transform.elaborate.matching import match
 from adjit.transform.elaborate.operators import truth
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
 from adjit.transform.elaborate.records import delete_attribute
-from adjit.transform.elaborate.values import algorithms
+from adjit.transform.elaborate.values import algorithms, scalars
 from adjit.transform.elaborate.values.changing import RESIZED, STORED, leaving, looked_at, running
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import CallRaises, Context, Frame, LocalFunction, Names
@@ -405,16 +407,31 @@ def _streamed(frame: Frame, node: cst.For, stream: Stream) -> None:
 
 
 def _looped(frame: Frame, node: cst.For, iterated: Value) -> None:
-    ctx, origin = frame.ctx, frame.ctx.builder.origin
+    ctx = frame.ctx
     iterated = materialise(ctx, iterated)
-    if isinstance(iterated, Range) and _is_empty(iterated):
+    if isinstance(iterated, Range) and _known_to_run(iterated) is False:
         # what its body assigns is not assigned
         block(frame, [] if node.orelse is None else body_of(node.orelse.body))
         return
-    names, stops = _loop_names(frame, node, [cst.AssignTarget(node.target)])
     outer_break = frame.env.get(control.BREAK)
     run, item = iteration(frame, iterated)
-    is_counted = run is iterated
+    with run_through(ctx, iterated):
+        _trips(frame, node, run, item, run is iterated)
+    _after_loop(frame, node, outer_break)
+
+
+MOST_APART = 2  # first trips of a loop that stand before it
+
+
+def _trips(
+    frame: Frame, node: cst.For, run: Range, item: Callable[[ir.Operand], Value], is_counted: bool, apart: int = 0
+) -> None:
+    """The loop over a range, the first trip before it where variables have their types only from then on.
+
+    apart: how many trips stand before it already.
+    """
+    ctx, origin = frame.ctx, frame.ctx.builder.origin
+    names, stops = _loop_names(frame, node, [cst.AssignTarget(node.target)])
     counter_name = node.target.value if isinstance(node.target, cst.Name) and is_counted else "i"
     counter = ir.Var(counter_name, types.intp, user=is_counted)
 
@@ -437,9 +454,50 @@ def _looped(frame: Frame, node: cst.For, iterated: Value) -> None:
             outs=trips.outs, stops=stops, origin=origin, parallel=run.parallel, snapshots=run.snapshots,
         )  # fmt: skip
 
-    with run_through(ctx, iterated):
-        control.carried_loop(frame, names, body, build, functools.partial(length, frame, run))
-    _after_loop(frame, node, outer_break)
+    def loop() -> None:
+        count = functools.partial(length, frame, run)
+        control.carried_loop(frame, names, body, build, count, _known_to_run(run) is True)
+
+    fault = control.fault_of_trips(frame, loop)
+    if fault is None:
+        return
+    if apart == MOST_APART or run.parallel or run.snapshots is not None or not isinstance(run.step, ir.Const):
+        raise fault
+    rest = dataclasses.replace(run, start=scalars.scalar(ctx, operator.add, (run.start, run.step), "start"))
+    relation = operator.lt if run.step.value > 0 else operator.gt
+    is_there = scalars.scalar(ctx, relation, (run.start, run.stop), "has_trips")
+    first = functools.partial(_written_out, frame, node)
+    _first_apart(
+        frame, fault, is_there, lambda: first(item(run.start)),
+        lambda: _trips(frame, node, rest, item, is_counted, apart + 1),
+    )  # fmt: skip
+
+
+def _first_apart(
+    frame: Frame,
+    fault: errors.AdjitError,
+    is_there: ir.Operand,
+    first: Callable[[], ir.Operand],
+    rest: Callable[[], None],
+) -> None:
+    """The first trip of a loop, if there is one, and the rest, unless control has left it; or that fault, of a loop of
+    all trips, if what is known of the first one does not help.
+
+        step = 1.0                                  step = 1.0
+        while np.max(np.abs(step)) > 1e-9:          if np.max(np.abs(step)) > 1e-9:
+            step = f(x) / slope                         step = f(x) / slope
+            x = x - step                                x = x - step
+                                                        while np.max(np.abs(step)) > 1e-9: ..
+    """
+
+    def both() -> None:
+        frame.env[control.BREAK] = ir.boolean(False)
+        control.conditional(frame, first(), lambda: None, rest)
+
+    try:
+        control.conditional(frame, is_there, both, lambda: None)
+    except errors.AdjitError as other:
+        raise fault if other.wants_constant or other.is_of_trips else other from None
 
 
 @contextlib.contextmanager
@@ -650,10 +708,10 @@ def _where(frame: Frame, tests: Sequence[cst.BaseExpression], then: Callable[[],
     control.conditional(frame, held, others, lambda: None)
 
 
-def _is_empty(trips: Range) -> bool:
-    """Whether a range of literals has no number in it."""
+def _known_to_run(trips: Range) -> bool | None:
+    """Whether a range has a number in it; None if that is not known."""
     ends = [e.value for e in (trips.start, trips.stop, trips.step) if isinstance(e, ir.Const)]
-    return len(ends) == 3 and ends[2] != 0 and not range(*map(int, ends))
+    return bool(range(*map(int, ends))) if len(ends) == 3 and ends[2] != 0 else None
 
 
 def _without_own_promises(body: ir.Region) -> ir.Region:
@@ -702,35 +760,48 @@ def _unrolled(
 
 def _written_out(frame: Frame, node: cst.For, item: Value) -> ir.Operand:
     """The trip of a loop for one item; whether control has left the loop."""
-    frame.env[control.CONTINUE] = ir.boolean(False)
     assign(frame, node.target, item)
+    return _by_itself(frame, node)
+
+
+def _by_itself(frame: Frame, node: cst.For | cst.While) -> ir.Operand:
+    """A trip of a loop that is written out; whether control has left the loop."""
+    frame.env[control.CONTINUE] = ir.boolean(False)
     block(frame, body_of(node.body))
     frame.env[control.CONTINUE] = ir.boolean(False)
     return control.left(frame)
 
 
-def _never_runs(frame: Frame, node: cst.While) -> bool:
-    """Whether the test of a loop, of numbers and lists that are known, is false where the loop begins."""
+def _runs_at_first(frame: Frame, node: cst.While) -> bool | None:
+    """What the test of a loop, of numbers and lists that are known, is where the loop begins; None if that is not
+    known."""
     held = [frame.env.get(name) for name in names_read(node.test)]
     is_of_lists = any(isinstance(seen(frame.env, value), TupleValue) for value in held if isinstance(value, Cell))
     numbers = [isinstance(value, ir.Const) for value in held if value is not None and is_number(value)]
     if not is_of_lists and not (numbers and all(numbers)):
-        return False
+        return None
     before = dict(frame.env)
     with frame.ctx.builder.region():
         found = condition(frame, node.test)
     frame.env = before
-    return found == ir.boolean(False)
+    return bool(found.value) if isinstance(found, ir.Const) else None
 
 
 def _while(frame: Frame, node: cst.While) -> None:
-    ctx = frame.ctx
-    origin = ctx.builder.origin
-    if _never_runs(frame, node):
+    if _runs_at_first(frame, node) is False:
         block(frame, [] if node.orelse is None else body_of(node.orelse.body))
         return
-    names, stops = _loop_names(frame, node, [node.test])
     outer_break = frame.env.get(control.BREAK)
+    with running(frame, None, None):
+        _trips_while(frame, node)
+    _after_loop(frame, node, outer_break)
+
+
+def _trips_while(frame: Frame, node: cst.While, apart: int = 0) -> None:
+    """The loop, its first trip before it where variables have their types only from then on."""
+    ctx = frame.ctx
+    origin = ctx.builder.origin
+    names, stops = _loop_names(frame, node, [node.test])
     # the operations of the test and what they give, unless they are part of the trip
     test: tuple[Sequence[ir.Op], ir.Operand] | None = None
 
@@ -760,9 +831,13 @@ def _while(frame: Frame, node: cst.While) -> None:
             inits=trips.inits, test=region, body=trips.body(), outs=trips.outs, stops=stopping, origin=origin
         )
 
-    with running(frame, None, None):
-        control.carried_loop(frame, names, body, build)
-    _after_loop(frame, node, outer_break)
+    fault = control.fault_of_trips(frame, lambda: control.carried_loop(frame, names, body, build))
+    if fault is None:
+        return
+    if apart == MOST_APART:
+        raise fault
+    first = functools.partial(_by_itself, frame, node)
+    _first_apart(frame, fault, condition(frame, node.test), first, lambda: _trips_while(frame, node, apart + 1))
 
 
 def _del(frame: Frame, node: cst.Del) -> None:

@@ -1679,6 +1679,31 @@ if <q>:
 for <!i> in range(<o> % 3):
     <!r> = <f>
 
+# of another kind from the second trip on
+<!w> = 0.0
+for <i> in range(<n>):
+    <!w> = 0.5 * <!w> + <v> * <x>
+    <s> += np.sum(<!w>)
+
+<!w> = np.inf
+<!c> = 0
+while np.max(np.abs(<!w>)) > 0.0137 and <!c> < 9:
+    <!w> = (<v> + <x>) * 0.3 ** <!c>
+    <s> += <!w>[0]
+    <!c> += 1
+
+<!a>, <!b> = 0.0, <x>
+for <i> in range(70):
+    <!a>, <!b> = 0.3 * <!b> + 0.2 * np.sin(<v>), 0.1 * <!a>
+    if np.sum(<!a>) > 30.0237:
+        break
+    <s> += 0.01 * np.sum(<!b>)
+
+<!w> = [0.0, <x>]
+for <i> in range(70):
+    <!w> = [0.5 * <!w>[1] + <v>, <!w>[0]]
+    <s> += 0.01 * np.sum(<!w>[0])
+
 # generators: what runs through them, and what both change
 def <!g>(t, m):
     for k in range(m):

@@ -521,9 +521,11 @@ class Frame:
         if isinstance(value, Poison):
             is_users = not name.startswith("%") and name not in self.source.made_up
             shown = f"`{name}`" if is_users else "the result"
-            raise self.ctx.not_constant(
+            fault = self.ctx.not_constant(
                 f"the type of {shown} depends on the path taken", f"Give {shown} one type on every path.", why=value.why
             )
+            fault.is_of_trips = value.is_of_trips
+            raise fault
         return value
 
 

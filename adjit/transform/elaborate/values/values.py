@@ -298,10 +298,14 @@ class Maybe:
 
 @dataclass(frozen=True)
 class Poison:
-    """A name that holds things of different kinds, depending on the path taken, or nothing. Reading it is an error."""
+    """A name that holds things of different kinds, depending on the path taken, or nothing. Reading it is an error.
+
+    is_of_trips: of one kind when a loop starts, and of another one after a trip.
+    """
 
     why: str
     is_deleted: bool = False
+    is_of_trips: bool = False
 
 
 Value = (
