@@ -12,6 +12,7 @@ import numpy as np
 
 from adjit.rules.complex_numbers import complex_of, parts
 from adjit.rules.linear_algebra import check_independent
+from adjit.rules.of_real_numbers import spectrum_of_real
 from adjit.rules.registry import builtin
 
 tangent, of_complex = builtin.tangent, builtin.of_complex
@@ -219,13 +220,6 @@ def complex_spectrum(real, imag):
     values, vectors = np.linalg.eig(real + 1j * imag)
     real_values, imag_values = values.real.astype(real.dtype), values.imag.astype(real.dtype)
     return real_values, imag_values, vectors.real.astype(real.dtype), vectors.imag.astype(real.dtype)
-
-
-@numba.njit
-def spectrum_of_real(a):
-    """Eigenvalues and eigenvectors of a real matrix, all in parts, in the order that NumPy has for real matrices."""
-    values, vectors = np.linalg.eig(a)
-    return values.real.astype(a.dtype), values.imag.astype(a.dtype), vectors.real.copy(), vectors.imag.copy()
 
 
 @tangent(complex_spectrum)

@@ -24,11 +24,20 @@ def parts(a):
 
 
 builtin.as_of_real(
-    np.append, np.atleast_1d, np.atleast_2d, np.average, np.column_stack, np.concatenate, np.convolve, np.cov,
-    np.cross, np.diagflat, np.diagonal, np.diff, np.dstack, np.ediff1d, np.einsum, np.extract, np.fill_diagonal,
-    np.hstack, np.inner, np.kron, np.linalg.matrix_power, np.linalg.multi_dot, np.tensordot, np.mean, np.outer,
-    np.roll, np.select, np.stack, np.std, np.take, np.trapezoid, np.vander, np.vstack,
+    np.append, np.apply_along_axis, np.array_split, np.atleast_1d, np.atleast_2d, np.average, np.block, np.choose,
+    np.column_stack, np.concatenate, np.convolve, np.cov, np.cross, np.delete, np.diagflat, np.diagonal, np.diff,
+    np.dstack, np.ediff1d, np.einsum, np.extract, np.fill_diagonal, np.gradient, np.hstack, np.inner, np.insert,
+    np.kron, np.linalg.matrix_power, np.linalg.multi_dot, np.mean, np.meshgrid, np.nanmean, np.outer, np.pad,
+    np.polyval, np.roll, np.select, np.split, np.stack, np.std, np.take, np.tensordot, np.tile, np.trapezoid, np.vander,
+    np.vstack,
 )  # fmt: skip
+
+
+@of_complex(np.interp)
+def interp(x, xp, fp):
+    real, imag = parts(fp)
+    return complex_of(np.interp(x, xp, real), np.interp(x, xp, imag))
+
 
 # ----------------------------------------------------------------------------------------------------------- reductions
 

@@ -89,6 +89,7 @@ class Entry:
                    there, and what it gives may depend on what is differentiated there; so its derivative is always made
     general:       (*args) -> result, of all arguments that NumPy takes, in terms of the op itself as the rest of the
                    entry, or numba, knows it: of a vector, say, where NumPy has an axis
+    in_parts:      (*args) -> result, complex, of an op that gives real or complex numbers by the values of real ones
     """
 
     partials: Callable[..., Any] | None = None
@@ -100,6 +101,7 @@ class Entry:
     effect: bool = False
     exchange: bool = False
     general: Callable[..., Any] | None = None
+    in_parts: Callable[..., Any] | None = None
 
     @property
     def is_linear_map(self) -> bool:
@@ -158,6 +160,16 @@ class Table:
 
         def register(function: Rule) -> Rule:
             self.complex_entries.update(dict.fromkeys(callees, Entry(decomposition=function)))
+            return function
+
+        return register
+
+    def in_parts(self, *callees: Any) -> Callable[[Rule], Rule]:
+        """The op with complex results, for programs that look at their parts; registered after its rule."""
+
+        def register(function: Rule) -> Rule:
+            for callee in callees:
+                self._set(callee, replace(self.entries[callee], in_parts=function))
             return function
 
         return register

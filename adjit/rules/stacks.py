@@ -12,7 +12,7 @@ from adjit.rules.complex_matrices import complex_eig_of_real, complex_eigvals_of
 from adjit.rules.of_real_numbers import SPECTRA_ARE_COMPLEX, real_eig, real_eigvals
 from adjit.rules.registry import builtin
 
-general, decomposition = builtin.general, builtin.decomposition
+general, decomposition, in_parts = builtin.general, builtin.decomposition, builtin.in_parts
 
 
 def as_stack(a):
@@ -119,37 +119,56 @@ def as_floats(a):
     return a if a.dtype.kind == "f" else a.astype(np.float64)
 
 
-def of_spectra(a):
-    """The type of numbers of its eigenvalues."""
-    if not SPECTRA_ARE_COMPLEX:
-        return a.dtype
+def complex_type(a):
     return np.complex64 if a.dtype == np.float32 else np.complex128
 
 
-eig_of_one = complex_eig_of_real if SPECTRA_ARE_COMPLEX else real_eig
-eigvals_of_one = complex_eigvals_of_real if SPECTRA_ARE_COMPLEX else real_eigvals
+def real_type(a):
+    return a.dtype
 
 
 @decomposition(np.linalg.eigvals)
 def eigvals(a):
-    if a.ndim == 2:
-        return eigvals_of_one(as_floats(a))
-    matrices = as_stack(as_floats(a))
-    out = np.empty(matrices.shape[:2], of_spectra(matrices))
-    for k in range(matrices.shape[0]):
-        out[k] = eigvals_of_one(matrices[k])
-    return out.reshape(a.shape[:-1])
+    return eigvals_by(a, real_eigvals, real_type)
 
 
 @decomposition(np.linalg.eig)
 def eig(a):
+    return eig_by(a, real_eig, real_type)
+
+
+@in_parts(np.linalg.eigvals)
+def eigvals_in_parts(a):
+    return eigvals_by(a, complex_eigvals_of_real, complex_type)
+
+
+@in_parts(np.linalg.eig)
+def eig_in_parts(a):
+    return eig_by(a, complex_eig_of_real, complex_type)
+
+
+if SPECTRA_ARE_COMPLEX:
+    decomposition(np.linalg.eigvals)(eigvals_in_parts)
+    decomposition(np.linalg.eig)(eig_in_parts)
+
+
+def eigvals_by(a, of_one, kind):
     if a.ndim == 2:
-        return eig_of_one(as_floats(a))
+        return of_one(as_floats(a))
     matrices = as_stack(as_floats(a))
-    kind = of_spectra(matrices)
-    values, vectors = np.empty(matrices.shape[:2], kind), np.empty(matrices.shape, kind)
+    out = np.empty(matrices.shape[:2], kind(matrices))
     for k in range(matrices.shape[0]):
-        values[k], vectors[k] = eig_of_one(matrices[k])
+        out[k] = of_one(matrices[k])
+    return out.reshape(a.shape[:-1])
+
+
+def eig_by(a, of_one, kind):
+    if a.ndim == 2:
+        return of_one(as_floats(a))
+    matrices = as_stack(as_floats(a))
+    values, vectors = np.empty(matrices.shape[:2], kind(matrices)), np.empty(matrices.shape, kind(matrices))
+    for k in range(matrices.shape[0]):
+        values[k], vectors[k] = of_one(matrices[k])
     return values.reshape(a.shape[:-1]), vectors.reshape(a.shape)
 
 

@@ -13,10 +13,12 @@ from numpy.polynomial import polyutils
 from adjit.rules.arrays import common_dtype
 from adjit.rules.axes import float_type, one_axis
 from adjit.rules.complex_numbers import complex_of, parts
-from adjit.rules.of_real_numbers import complex_roots, real_roots
+from adjit.rules.of_real_numbers import complex_roots, real_roots, roots_of_real
 from adjit.rules.registry import builtin
 
-decomposition, tangent, of_complex = builtin.decomposition, builtin.tangent, builtin.of_complex
+decomposition, tangent = builtin.decomposition, builtin.tangent
+of_complex, in_parts = builtin.of_complex, builtin.in_parts
+
 
 def horner(highest_first, x):
     if np.ndim(x) == 0:
@@ -41,9 +43,18 @@ def real_roots_dot(p, p_dot, *, y):
 
 @tangent(complex_roots)
 def complex_roots_dot(real, imag, real_dot, imag_dot, *, y):
-    roots, p = complex_of(y[0], y[1]), complex_of(real, imag)
+    return moved_roots(complex_of(real, imag), complex_of(real_dot, imag_dot), y)
+
+
+@tangent(roots_of_real)
+def roots_of_real_dot(p, p_dot, *, y):
+    return moved_roots(complex_of(p, np.zeros_like(p)), complex_of(p_dot, np.zeros_like(p_dot)), y)
+
+
+def moved_roots(p, p_dot, y):
+    roots = complex_of(y[0], y[1])
     slopes = of_complex_numbers(p[:-1] * np.arange(p.size - 1, 0, -1), roots)
-    moved = -of_complex_numbers(complex_of(real_dot, imag_dot), roots) / slopes
+    moved = -of_complex_numbers(p_dot, roots) / slopes
     return moved.real, moved.imag
 
 
@@ -60,6 +71,13 @@ def roots(p):
     if np.ndim(p) != 1:
         raise NotImplementedError("np.roots of what is no vector of coefficients")
     return real_roots(p if p.dtype.kind == "f" else p.astype(np.float64))
+
+
+@in_parts(np.roots)
+def roots_in_parts(p):
+    if np.ndim(p) != 1:
+        raise NotImplementedError("np.roots of what is no vector of coefficients")
+    return complex_of(*roots_of_real(p if p.dtype.kind == "f" else p.astype(np.float64)))
 
 
 @of_complex(np.roots)

@@ -100,6 +100,8 @@ def simpson(y, x=None, dx=1.0, axis=-1):
     return sum_of(simpson_weights(h) * samples, samples)
 
 
+builtin.as_of_real(si.trapezoid, si.cumulative_trapezoid, si.simpson)
+
 # ------------------------------------------------------------------------------------------------------------ functions
 
 

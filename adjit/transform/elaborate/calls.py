@@ -135,6 +135,7 @@ from adjit.transform.source.callables import is_distribution, spoken
 from adjit.transform.source.derivative import Derivative
 from adjit.transform.source.marks import DERIVING, Checkpointed
 from adjit.transform.source.parameters import by_name, misfit
+from adjit.transform.source.syntax import parts_are_read
 
 
 def attribute(frame: Frame, owner: Value, name: str) -> Value:
@@ -330,6 +331,12 @@ def _remembered(frame: Frame, run: Callable[[], Value]) -> Value:
     return found
 
 
+def _takes_parts(frame: Frame) -> bool:
+    """Whether the program goes on with the call at hand as with complex numbers."""
+    call = frame.ctx.node
+    return not frame.is_rule and call is not None and parts_are_read(frame.source.node, call)
+
+
 def _looked_at_now(frame: Frame, callee: Any, one: Value) -> Value:
     """An argument of zip, map and the like, as it is when that is run through."""
     return viewed_now(frame, one if callee in RUNNING_THROUGH else all_of_stream(frame, one))
@@ -382,6 +389,8 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         if found is not None:
             return found
     entry = lookup(callee)
+    if entry is not None and entry.in_parts is not None and _takes_parts(frame):
+        return _decomposed(frame, callee, entry.in_parts, args, named)
     if entry is not None and entry.general is not None and callee not in ctx.decomposed:
         return _decomposed(frame, callee, entry.general, args, named)
     if entry is not None:
@@ -845,8 +854,8 @@ _WRITE_OUT = "Write out what it does."
 # What is done to an array of complex numbers by doing it to the real parts and to the imaginary parts.
 _BY_PARTS = frozenset((
     np.ascontiguousarray, np.broadcast_to, np.column_stack, np.concatenate, np.copy, np.cumsum, np.diag, np.diff,
-    np.dstack, np.expand_dims, np.flip, np.fliplr, np.flipud, np.hstack, np.ravel, np.repeat, np.reshape, np.roll,
-    np.rot90, np.stack, np.swapaxes, np.take, np.trace, np.transpose, np.tril, np.triu, np.vstack,
+    np.dstack, np.expand_dims, np.flip, np.fliplr, np.flipud, np.hstack, np.moveaxis, np.ravel, np.repeat, np.reshape,
+    np.roll, np.rot90, np.stack, np.swapaxes, np.take, np.trace, np.transpose, np.tril, np.triu, np.vstack,
 ))  # fmt: skip
 _METHODS_BY_PARTS = frozenset((
     "copy", "cumsum", "flatten", "item", "ravel", "repeat", "reshape", "swapaxes", "take", "trace", "transpose",

@@ -360,3 +360,54 @@ def _is_of(target: cst.CSTNode, own: frozenset[str]) -> bool:
     while isinstance(target, cst.Subscript):
         target = target.value
     return isinstance(target, cst.Name) and target.value in own
+
+
+# what people ask of numbers that may be complex, and what holds the same numbers
+_OF_PARTS = frozenset(("real", "imag", "isreal", "iscomplex", "real_if_close", "abs", "absolute", "angle", "conj"))
+_OF_SPECTRA = frozenset(("eigenvalues", "eigenvectors", "T"))
+_SORTED = frozenset(("sorted", "sort", "list", "array", "asarray", "reversed", "enumerate", "zip"))
+
+
+def parts_are_read(function: cst.CSTNode, given: cst.CSTNode) -> bool:
+    """Whether a function looks at real and imaginary parts, or sizes, of what an expression in it gives, by its names.
+
+    lam = np.linalg.eigvals(A);  growth = lam.real.max()        [r.real for r in np.roots(p) if abs(r.imag) < 1e-9]
+    """
+    held: set[str] = set()
+
+    def is_held(node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Subscript) or (isinstance(node, cst.Attribute) and node.attr.value in _OF_SPECTRA):
+            return is_held(node.value)
+        if isinstance(node, cst.Call) and node is not given:
+            return _name_called(node) in _SORTED and any(is_held(arg.value) for arg in node.args)
+        return node is given or (isinstance(node, cst.Name) and node.value in held)
+
+    def is_asked(node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Call):
+            return _name_called(node) in _OF_PARTS and any(is_held(arg.value) for arg in node.args)
+        return isinstance(node, cst.Attribute) and node.attr.value in _OF_PARTS and is_held(node.value)
+
+    nodes = list(inside(function, ()))
+    given_to = [pair for node in nodes for pair in _taken_from(node)]
+    known = -1
+    while known < len(held):
+        known = len(held)
+        held.update(name for target, value in given_to if is_held(value) for name in _targets(target))
+    return any(map(is_asked, nodes))
+
+
+def _name_called(node: cst.Call) -> str:
+    """The last name of what is called."""
+    named = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+    return named.value if isinstance(named, cst.Name) else ""
+
+
+def _taken_from(node: cst.CSTNode) -> list[tuple[cst.CSTNode, cst.CSTNode]]:
+    """What is assigned to by a statement or a clause, and from what."""
+    if isinstance(node, cst.Assign):
+        return [(target.target, node.value) for target in node.targets]
+    if isinstance(node, cst.For | cst.CompFor):
+        return [(node.target, node.iter)]
+    if isinstance(node, cst.AnnAssign | cst.NamedExpr) and node.value is not None:
+        return [(node.target, node.value)]
+    return []

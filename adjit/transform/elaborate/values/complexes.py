@@ -207,6 +207,28 @@ def _log(ctx: Context, z: Complex) -> Complex:
     return Complex(_call(ctx, math.log, _size(ctx, z)), _angle(ctx, z))
 
 
+def _exp2(ctx: Context, z: Complex) -> Complex:
+    return _exp(ctx, _by_parts(ctx, operator.mul, z, typed_const(math.log(2.0), z.real.type)))
+
+
+def _expm1(ctx: Context, z: Complex) -> Complex:
+    """`expm1(x) cos(y) - 2 sin(y / 2)^2` and `exp(x) sin(y)`: near 0 no digits cancel."""
+    half, two = (typed_const(v, z.real.type) for v in (0.5, 2.0))
+    sine = _call(ctx, math.sin, _mul(ctx, half, z.imag))
+    turned = _mul(ctx, _call(ctx, math.expm1, z.real), _call(ctx, math.cos, z.imag))
+    real = _call(ctx, operator.sub, turned, _mul(ctx, two, _mul(ctx, sine, sine)))
+    return Complex(real, _mul(ctx, _call(ctx, math.exp, z.real), _call(ctx, math.sin, z.imag)))
+
+
+def _log1p(ctx: Context, z: Complex) -> Complex:
+    """`log1p(x (2 + x) + y^2) / 2` and the angle of 1 + z."""
+    half, one, two = (typed_const(v, z.real.type) for v in (0.5, 1.0, 2.0))
+    more = _call(ctx, operator.add, one, z.real)
+    square = _mul(ctx, z.real, _call(ctx, operator.add, two, z.real))
+    square = _call(ctx, operator.add, square, _mul(ctx, z.imag, z.imag))
+    return Complex(_mul(ctx, half, _call(ctx, math.log1p, square)), _call(ctx, math.atan2, z.imag, more))
+
+
 def _log_to_base(base: float) -> Callable[[Context, Complex], Complex]:
     return lambda ctx, z: _by_parts(ctx, operator.truediv, _log(ctx, z), typed_const(math.log(base), z.real.type))
 
@@ -357,7 +379,10 @@ _FUNCTIONS: dict[str, Callable[[Context, Complex], Number]] = {
     **dict.fromkeys(("neg", "negative"), lambda ctx, z: _by_parts(ctx, operator.neg, z)),
     "not_": lambda ctx, z: scalars.negated(ctx, truth(ctx, z)),
     "exp": _exp,
+    "exp2": _exp2,
+    "expm1": _expm1,
     "log": _log,
+    "log1p": _log1p,
     "log2": _log_to_base(2.0),
     "log10": _log_to_base(10.0),
     "sqrt": _sqrt,
@@ -375,6 +400,8 @@ _FUNCTIONS: dict[str, Callable[[Context, Complex], Number]] = {
     **dict.fromkeys(("acos", "arccos"), _acos),
     **dict.fromkeys(("asin", "arcsin"), _turned_in(_asinh)),
     **dict.fromkeys(("atan", "arctan"), _turned_in(_atanh)),
+    "isreal": lambda ctx, z: _call(ctx, operator.eq, z.imag, typed_const(0.0, z.imag.type)),
+    "iscomplex": lambda ctx, z: _call(ctx, operator.ne, z.imag, typed_const(0.0, z.imag.type)),
     "isnan": _of_parts(math.isnan),
     "isinf": _of_parts(math.isinf),
     "isfinite": _of_parts(math.isfinite, operator.and_),
