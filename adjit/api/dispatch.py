@@ -143,10 +143,12 @@ class Specialising:
 
         emitted: Emitted = self._asked(arguments, written)
         of_ours = [name for name, value in emitted.globals.items() if hasattr(value, "adjit_rules")]
-        if of_ours and not tuned:
+        of_backend = [name for name, value in emitted.globals.items() if getattr(value, "is_of_backend", False)]
+        if (of_ours or of_backend) and not tuned:
+            made = "which adjit.implicit or adjit.fixed_point has made, and so" if of_ours else "which"
             raise Unsupported(
                 f"a saved source of {shown(self.derivative)}",
-                why=f"It calls {of_ours[0]}, which adjit.implicit or adjit.fixed_point has made, and so needs adjit.",
+                why=f"It calls {(of_ours or of_backend)[0]}, {made} needs adjit.",
                 instead="Save it with tuned=True, as a module that needs adjit, or keep `.source(...)` as a text.",
             )
         if self._for(arguments).has_extents:

@@ -12,8 +12,8 @@ import numpy as np
 
 from adjit.rules.complex_numbers import complex_of, parts
 from adjit.rules.linear_algebra import check_independent
-from adjit.rules.of_real_numbers import spectrum_of_real
 from adjit.rules.registry import builtin
+from adjit.runtime.library.spectra import spectrum_of_real
 
 tangent, of_complex = builtin.tangent, builtin.of_complex
 

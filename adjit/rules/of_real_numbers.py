@@ -10,9 +10,9 @@ From NumPy 2.5 on eigenvalues and eigenvectors of real matrices are complex alwa
 import numba
 import numpy as np
 from numba.extending import overload
-from numba.np.linalg import _LAPACK, ensure_lapack, get_blas_kind
 
 from adjit.errors import NOT_REAL
+from adjit.runtime.library.spectra import spectrum_of_real
 
 SPECTRA_ARE_COMPLEX = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
 
@@ -41,49 +41,6 @@ def real_roots(p):
     return found
 
 
-def spectrum_of_real(a):
-    """Eigenvalues and eigenvectors of a real matrix, all in parts, in the order that NumPy has for real matrices."""
-    values, vectors = np.linalg.eig(a)
-    return values.real.copy(), values.imag.copy(), vectors.real.copy(), vectors.imag.copy()
-
-
-@overload(spectrum_of_real)
-def spectrum_by_lapack(a):
-    """By ?geev, which gives of a pair of conjugate eigenvalues the real and the imaginary part of one eigenvector."""
-    ensure_lapack()
-    routine, kind, no, yes = _LAPACK().numba_ez_rgeev(a.dtype), ord(get_blas_kind(a.dtype)), ord("N"), ord("V")
-
-    def spectrum(a):
-        n = a.shape[0]
-        if a.shape[1] != n:
-            raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
-        if not np.all(np.isfinite(a)):
-            raise np.linalg.LinAlgError("Array must not contain infs or NaNs")
-        values, imag_values = np.empty(n, a.dtype), np.empty(n, a.dtype)
-        real, imag = np.empty((n, n), a.dtype), np.zeros((n, n), a.dtype)
-        if n == 0:
-            return values, imag_values, real, imag
-        # LAPACK reads columns
-        columns, left, rows = a.T.copy(), np.empty((n, 1), a.dtype), np.empty((n, n), a.dtype)
-        info = routine(
-            kind, no, yes, n, columns.ctypes, n, values.ctypes, imag_values.ctypes, left.ctypes, 1, rows.ctypes, n
-        )
-        # what LAPACK writes to stays until then
-        if info != 0 or columns.size + left.size == 0:
-            raise ValueError("Internal algorithm failed to converge.")
-        for j in range(n):
-            # the first one of a pair has the positive imaginary part
-            first = j if imag_values[j] >= 0.0 else j - 1
-            sign = np.sign(imag_values[j])
-            for i in range(n):
-                real[i, j] = rows[first, i]
-                if sign != 0.0:
-                    imag[i, j] = sign * rows[first + 1, i]
-        return values, imag_values, real, imag
-
-    return spectrum
-
-
 def roots_of_real(p):
     """The roots of a polynomial of real coefficients, in parts, in the order that NumPy has."""
     first, last = 0, p.size
@@ -102,6 +59,9 @@ def roots_of_real(p):
         real_values, imag_values, _, _ = spectrum_of_real(companion)
         real[:n], imag[:n] = real_values, imag_values
     return real, imag
+
+
+vars(roots_of_real)["is_of_backend"] = True
 
 
 # run by Python as they stand, where NumPy would go on with complex numbers

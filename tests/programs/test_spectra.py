@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+
 import numpy as np
 import pytest
 
@@ -102,3 +104,12 @@ def test_in_single_precision():
 def test_complex_ones_where_the_program_takes_them_for_real():
     with pytest.raises(ValueError, match="complex eigenvalues or roots"):
         adjit.grad(as_real_numbers, target="python")(P)
+
+
+def test_a_saved_source_needs_adjit(tmp_path):
+    derived = adjit.grad(one_by_one)
+    with pytest.raises(adjit.errors.Unsupported, match="needs adjit"):
+        derived.save(tmp_path / "made.py", P)
+    derived.save(tmp_path / "made.py", P, tuned=True)
+    names = runpy.run_path(str(tmp_path / "made.py"))
+    np.testing.assert_allclose(names["one_by_one_grad"](P), adjit.grad(one_by_one, target="python")(P), rtol=1e-10)

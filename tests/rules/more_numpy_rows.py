@@ -12,8 +12,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.polynomial import Polynomial, polynomial, polyutils
 
 from adjit.rules import constants
-from adjit.rules.complex_matrices import spectrum_of_real
-from adjit.rules.of_real_numbers import complex_roots, real_roots
+from adjit.rules.of_real_numbers import complex_roots, real_roots, roots_of_real
+from adjit.runtime.library.spectra import spectrum_of_real
 from tests.rules.rows import Row, array, real, row, vector
 
 
@@ -55,6 +55,7 @@ def of_stacks(a: Any) -> Any:
 SERIES: list[Row] = [
     row(real_roots, lambda p: np.roots(p) ** 2, apart, tags="double"),
     row(spectrum_of_real, lambda a: spectrum_of_real(a)[0] * spectrum_of_real(a)[2], near_diagonal, tags="double"),
+    row(roots_of_real, lambda p: roots_of_real(p)[0] ** 2 + roots_of_real(p)[1], vector(4), tags="double"),
     row(complex_roots, lambda p, q: complex_roots(p, q)[1], vector(4), vector(4), tags="double"),
     row(polynomial.polyroots, lambda p: polynomial.polyroots(p[::-1]), apart, tags="double"),
     row(np.poly, lambda x: np.poly(x) * polynomial.polyfromroots(x), vector(3)),

@@ -24,9 +24,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import signature
-from numba.extending import lower_builtin, type_callable
+from numba.extending import lower_builtin, overload, type_callable
 from numba.np import arrayobj
 from numba.np.linalg import (
+    _LAPACK,
     F_INT_nptype,
     call_xxdot,
     call_xxgemv,
@@ -40,6 +41,7 @@ from numba.np.linalg import (
 from adjit.runtime.backend.loading import load_routines
 from adjit.runtime.backend.products import LARGE, in_tiles, suits_tiles, takes_tiles
 from adjit.runtime.library import workspace
+from adjit.runtime.library.spectra import spectrum_of_real
 
 _SQUARE = "Last 2 dimensions of the array must be square."
 _FINITE = "Array must not contain infs or NaNs."
@@ -560,3 +562,42 @@ _FORMS: dict[tuple[Any, tuple[int, ...]], Callable[..., Any]] = {
     (np.linalg.qr, (2,)): orthogonal_factors,
     (np.linalg.svd, (2,)): singular_values,
 }
+
+
+# ------------------------------------------------------------------------------------------------------------- spectra
+
+
+@overload(spectrum_of_real, strict=False)
+def _spectrum_of_real(a: Any) -> Any:
+    """As numba has it, whatever comes out: before NumPy 2.5 numba refuses what is complex of a real matrix."""
+    ensure_lapack()
+    routine, kind, no, yes = _LAPACK().numba_ez_rgeev(a.dtype), ord(get_blas_kind(a.dtype)), ord("N"), ord("V")
+
+    def spectrum(a):  # type: ignore[no-untyped-def]
+        n = a.shape[0]
+        if a.shape[1] != n:
+            raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+        if not np.all(np.isfinite(a)):
+            raise np.linalg.LinAlgError("Array must not contain infs or NaNs")
+        values, imag_values = np.empty(n, a.dtype), np.empty(n, a.dtype)
+        real, imag = np.empty((n, n), a.dtype), np.zeros((n, n), a.dtype)
+        if n == 0:
+            return values, imag_values, real, imag
+        # LAPACK reads columns
+        columns, left, rows = a.T.copy(), np.empty((n, 1), a.dtype), np.empty((n, n), a.dtype)
+        info = routine(
+            kind, no, yes, n, columns.ctypes, n, values.ctypes, imag_values.ctypes, left.ctypes, 1, rows.ctypes, n
+        )
+        # what LAPACK writes to stays until then
+        if info != 0 or columns.size + left.size == 0:
+            raise np.linalg.LinAlgError("Eigenvalues did not converge")
+        for j in range(n):
+            # of a pair the first has the positive imaginary part; real and imaginary part of its vector are both rows
+            first = j if imag_values[j] >= 0.0 else j - 1
+            for i in range(n):
+                real[i, j] = rows[first, i]
+                if imag_values[j] != 0.0:
+                    imag[i, j] = np.sign(imag_values[j]) * rows[first + 1, i]
+        return values, imag_values, real, imag
+
+    return spectrum
