@@ -97,7 +97,7 @@ def simpson(y, x=None, dx=1.0, axis=-1):
         raise NotImplementedError("scipy.integrate.simpson with places of more than one axis: loop over the rows")
     samples = along(y, axis)
     h = np.full(samples.shape[samples.ndim - 1] - 1, 1.0) * dx if x is None else widths(x, y, dx, axis)
-    return sum_of(simpson_weights(h) * samples, samples)
+    return sum_of(simpson_weights(h * 1.0) * samples, samples)
 
 
 builtin.as_of_real(si.trapezoid, si.cumulative_trapezoid, si.simpson)

@@ -233,17 +233,17 @@ def monotone_spline(x, y, axis=0, extrapolate=None):
 
 def slopes_of_akima(x, y):
     """Means of the slopes on both sides, by how much those beyond them differ (Akima 1970)."""
-    n = x.size
-    m = np.empty(n + 3, y.dtype)
+    n, slopes = x.size, (y[1:] - y[:-1]) / (x[1:] - x[:-1])
+    m = np.empty(n + 3, slopes.dtype)
     for k in range(n - 1):
-        m[k + 2] = (y[k + 1] - y[k]) / (x[k + 1] - x[k])
+        m[k + 2] = slopes[k]
     m[1] = 2.0 * m[2] - m[3]
     m[0] = 2.0 * m[1] - m[2]
     m[n + 1] = 2.0 * m[n] - m[n - 1]
     m[n + 2] = 2.0 * m[n + 1] - m[n]
     differences = np.abs(m[1:] - m[:-1])
     most = np.max(differences[2:] + differences[:-2])
-    out = np.empty(n, y.dtype)
+    out = np.empty(n, slopes.dtype)
     for k in range(n):
         after, before = differences[k + 2], differences[k]
         if after + before > 1e-9 * most:

@@ -92,12 +92,12 @@ from adjit.transform.elaborate.values.launches import (
     launch,
     reduction,
 )
-from adjit.transform.elaborate.values.lists import elements
+from adjit.transform.elaborate.values.lists import displayed, elements
 from adjit.transform.elaborate.values.names import now, viewed_now
 from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.values.scalars import Options
 from adjit.transform.elaborate.values.streams import all_of_stream, asked_one_by_one, of_items
-from adjit.transform.elaborate.values.texts import is_texts, made_of_texts
+from adjit.transform.elaborate.values.texts import Unknown, is_texts, known_object, made_of_texts
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Complex,
@@ -276,6 +276,9 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         args = [a.array if isinstance(a, Flat) else a for a in args]
     else:
         seen_by = functools.partial(_unless_ragged if callee in _OF_RAGGED else elements, ctx)
+        if _takes_arrays(callee):
+            args = [displayed(ctx, a) for a in args]
+            named = {name: displayed(ctx, value) for name, value in named.items()}
         args, named = [seen_by(a) for a in args], {name: seen_by(value) for name, value in named.items()}
     return _resolved(frame, callee, list(args), dict(named))
 
@@ -486,12 +489,14 @@ _OF_CONSTANTS = (
 
 def _worked_out(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
     """The result of a call of constants of such a function; None of any other call."""
-    known = (*args, *named.values())
-    is_known = all(isinstance(a, Static) or (isinstance(a, ir.Const) and not is_array(a)) for a in known)
-    if not is_known or not str(callee.__module__).startswith(_OF_CONSTANTS):
+    if not str(callee.__module__).startswith(_OF_CONSTANTS):
         return None
-    given = [a.value for a in args if isinstance(a, Static | ir.Const)]
-    keywords = {n: a.value for n, a in named.items() if isinstance(a, Static | ir.Const)}
+    if any(is_array(part) for one in (*args, *named.values()) for part in parts_of(one)):
+        return None
+    try:
+        given, keywords = [known_object(a) for a in args], {n: known_object(a) for n, a in named.items()}
+    except Unknown:
+        return None
     try:
         with placed(ctx):
             return wrap(ctx, callee(*given, **keywords))
@@ -522,6 +527,14 @@ def _named_tuple(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
 def _is_of_library(callee: Any) -> bool:
     home = (getattr(callee, "__module__", None) or "").split(".")[0]
     return home in ("numpy", "math", "cmath", "scipy", "random", "builtins", "functools", "itertools", "collections")
+
+
+def _takes_arrays(callee: Any) -> bool:
+    """Whether it is a function, a class or an object of NumPy's or SciPy's, or a method of one."""
+    owner = getattr(callee, "__self__", None)
+    of_owner = type(owner) if owner is not None and not inspect.ismodule(owner) else callee
+    home = getattr(of_owner, "__module__", None) or getattr(type(of_owner), "__module__", None) or ""
+    return home.split(".")[0] in ("numpy", "scipy")
 
 
 def _is_hashable(callee: Any) -> bool:
@@ -812,6 +825,7 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         return list_method(frame, owner, method.name, args, dict(named))
     if not is_array(owner):
         raise ctx.unsupported(f"the method `{method.name}` of {described(owner)}", _WRITE_OUT)
+    args = [elements(ctx, displayed(ctx, a)) for a in args]
     own = METHODS.get(method.name) or HOST_METHODS.get(method.name)
     if own is not None:
         return own(frame, [owner, *args], dict(named))

@@ -110,6 +110,8 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     found = _by_method(frame, callee, left, right)
     if found is not None:
         return found
+    if callee is operator.add:
+        left, right = (opened(ctx, side) if _is_list_outside(side) else side for side in (left, right))
     if is_list(left) and is_list(right) and callee is operator.add:
         whole = lists.joined(ctx, left, right)
         shares = frozenset[Cell]().union(*(sharing.shared_by(one) for one in (left, right) if isinstance(one, Grown)))
@@ -120,7 +122,7 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         # in Python the same lists and objects again
         items = tuple(under_a_cell(frame, one) if is_mutable(one) else one for one in left.items)
         return lists.repeated(ctx, dataclasses.replace(left, items=items), right)
-    if (is_list(left) and is_array(right)) or (is_list(right) and is_array(left)):
+    if is_array(left) or is_array(right):
         left, right = (array_of_list(ctx, side) for side in (left, right))
     if (is_complex(left) or is_complex(right)) and is_numeric(left) and is_numeric(right):
         if callee is operator.matmul:
@@ -172,6 +174,10 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     raise ctx.unsupported(what, "Give numbers or arrays: take what is in tuples, and convert what is text.")
 
 
+def _is_list_outside(value: Value) -> bool:
+    return isinstance(value, Static) and isinstance(value.value, list)
+
+
 def in_place(frame: Frame, callee: Any, target: Value, value: Value) -> Value:
     """What `target callee= value` puts into the place of what is no array and no list."""
     method = method_of(target, f"__i{_DUNDERS.get(callee, callee.__name__)}__")
@@ -180,8 +186,11 @@ def in_place(frame: Frame, callee: Any, target: Value, value: Value) -> Value:
 
 
 def array_of_list(ctx: Context, value: Value) -> Value:
-    """What NumPy sees of a list beside an array."""
-    return array_of(ctx, value) if isinstance(value, TupleValue) else lists.elements(ctx, value)
+    """What NumPy sees of a list or a tuple beside an array; of anything else, that."""
+    value = lists.displayed(ctx, value)
+    if isinstance(value, TupleValue):
+        return array_of(ctx, value)
+    return lists.elements(ctx, value) if isinstance(value, Grown) else value
 
 
 def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | None:

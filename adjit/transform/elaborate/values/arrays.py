@@ -97,6 +97,9 @@ def allocated_part(
     return ctx.new_array(out, shape)
 
 
+MOST_STORES = 32  # of constants, one by one; what has more is copied
+
+
 def array_of(ctx: Context, value: Value, kind: types.Type | None = None, of_none: types.Type = types.float64) -> Number:
     """The array that np.array makes of a display; `kind`: of its elements, instead of their common one.
 
@@ -107,6 +110,10 @@ def array_of(ctx: Context, value: Value, kind: types.Type | None = None, of_none
         return _stacked(ctx, extents, flat, kind)
     type_ = kind or (functools.reduce(scalars.wider, map(dtype, flat)) if flat else of_none)
     out = allocated(ctx, [ir.integer(n) for n in extents], type_, None if flat else 0, "array")
+    if len(flat) > MOST_STORES and all(isinstance(leaf, ir.Const) for leaf in flat):
+        table = np.array([leaf.value for leaf in flat], dtype=np.dtype(str(type_))).reshape(extents)
+        _store_row(ctx, out, [], [ir.integer(n) for n in extents], ir.Const(table, array_type(type_, len(extents))))
+        return out
     for place, leaf in zip(np.ndindex(*extents), flat, strict=True):
         store(ctx, out, [ir.integer(int(p)) for p in place], leaf)
     return out

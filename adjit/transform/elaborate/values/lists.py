@@ -28,7 +28,7 @@ from adjit.transform.elaborate.values.algorithms import common_extent
 from adjit.transform.elaborate.values.arrays import allocated_part, array_of, shape_of, store
 from adjit.transform.elaborate.values.elementwise import as_lazy, check_fits, copied, materialise, store_all
 from adjit.transform.elaborate.values.extents import varies
-from adjit.transform.elaborate.values.frame import ANYWHERE, KEPT, Context, ExtentsDiffer
+from adjit.transform.elaborate.values.frame import ANYWHERE, KEPT, Context, ExtentsDiffer, wrap
 from adjit.transform.elaborate.values.sharing import puts_away_items, shares_items
 from adjit.transform.elaborate.values.texts import is_texts, items_of_texts
 from adjit.transform.elaborate.values.values import (
@@ -42,6 +42,7 @@ from adjit.transform.elaborate.values.values import (
     Number,
     Record,
     Shape,
+    Static,
     Table,
     TupleValue,
     Value,
@@ -62,6 +63,16 @@ from adjit.transform.elaborate.values.values import (
     view_of,
 )
 from adjit.transform.ir.types import array_type
+
+
+def displayed(ctx: Context, value: Value) -> Value:
+    """A list from outside, or one in a tuple or a list, as a display of it would be: NumPy makes an array of either."""
+    if isinstance(value, Static) and type(value.value) is list:
+        return TupleValue(tuple(displayed(ctx, wrap(ctx, one)) for one in value.value), is_list=True)
+    if isinstance(value, TupleValue):
+        items = tuple(displayed(ctx, one) for one in value.items)
+        return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
+    return value
 
 
 def elements(ctx: Context, value: Value) -> Value:

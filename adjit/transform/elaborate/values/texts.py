@@ -30,11 +30,11 @@ def _is_of_texts(value: Value) -> bool:
     return isinstance(value, Static) and isinstance(value.value, str | Texts)
 
 
-class _Unknown(Exception):
+class Unknown(Exception):
     """Something is known at run time only."""
 
 
-def _known(value: Value) -> Any:
+def known_object(value: Value) -> Any:
     """The object that a value stands for, which is known while compiling."""
     if isinstance(value, Static):
         return value.value.array if isinstance(value.value, Texts) else value.value
@@ -43,12 +43,12 @@ def _known(value: Value) -> Any:
     if isinstance(value, Complex) and isinstance(value.real, ir.Const) and isinstance(value.imag, ir.Const):
         return value.real.value + 1j * value.imag.value
     if isinstance(value, TupleValue):
-        items = [_known(one) for one in value.items]
+        items = [known_object(one) for one in value.items]
         return items if value.is_list else tuple(items)
     if isinstance(value, SliceValue):
         ends = (value.span.start, value.span.stop, value.span.step)
-        return slice(*(None if end is None else _known(end) for end in ends))
-    raise _Unknown
+        return slice(*(None if end is None else known_object(end) for end in ends))
+    raise Unknown
 
 
 def made_of_texts(
@@ -65,8 +65,8 @@ def made_of_texts(
         return None
     name = getattr(callee, "__name__", "a function")
     try:
-        given, keywords = [_known(one) for one in args], {key: _known(one) for key, one in named.items()}
-    except _Unknown:
+        given, keywords = [known_object(one) for one in args], {key: known_object(one) for key, one in named.items()}
+    except Unknown:
         if not any(map(is_texts, args)):
             return None
         raise ctx.not_constant(

@@ -33,8 +33,8 @@ from adjit.transform.elaborate.values.elementwise import (
     store_all,
     stretched,
 )
-from adjit.transform.elaborate.values.frame import KEPT, Context, wrap
-from adjit.transform.elaborate.values.lists import elements
+from adjit.transform.elaborate.values.frame import KEPT, Context
+from adjit.transform.elaborate.values.lists import displayed, elements
 from adjit.transform.elaborate.values.order import inserted, is_overwritten
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -116,8 +116,7 @@ def _resolved(ctx: Context, base: Value, entries: Sequence[Value]) -> Place:
 
 def _entry(ctx: Context, entry: Value) -> Value:
     """An entry of a subscript, a list or a tuple in a tuple as the array that NumPy makes of it."""
-    if isinstance(entry, Static) and isinstance(entry.value, list):
-        entry = wrap(ctx, tuple(entry.value))
+    entry = displayed(ctx, entry)
     return array_of(ctx, entry, of_none=types.intp) if isinstance(entry, TupleValue) else elements(ctx, entry)
 
 
@@ -302,6 +301,7 @@ def write(ctx: Context, place: Place | Pair, value: Value) -> None:
 
 def stored(ctx: Context, value: Value) -> Value:
     """What is stored, a tuple or list as the array that NumPy makes of it."""
+    value = displayed(ctx, value)
     value = array_of(ctx, value) if isinstance(value, TupleValue) else elements(ctx, value)
     if not is_numeric(value):
         raise ctx.unsupported(f"{described(value)} stored in an array", "Store a number or an array.")
