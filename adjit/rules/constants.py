@@ -41,7 +41,24 @@ def angle(z: Any, deg: Any = False) -> Any:
     return np.angle(z, bool(deg))
 
 
-constant(np.isclose, np.allclose, np.array_equal, np.isin, np.all, np.any)
+constant(np.array_equal, np.isin, np.all, np.any)
+
+
+@builtin.decomposition(np.isclose)
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    # where `b` is infinite, so is what is allowed
+    found = ((abs(a - b * 1.0) <= atol + rtol * abs(b)) & np.isfinite(b)) | (a == b)
+    if equal_nan:
+        return found | ((a != a) & (b != b))
+    return found
+
+
+@builtin.decomposition(np.allclose)
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    return bool(np.all(np.isclose(a, b, rtol, atol, equal_nan)))
+
+
+builtin.as_of_real(np.isclose, np.allclose)
 
 # ------------------------------------------------------------------------------------------------- positions and counts
 

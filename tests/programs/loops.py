@@ -25,6 +25,23 @@ def range_of_two(a):
     return total
 
 
+@add(lambda: (0.9, -5, 3, 11))
+def part_of_range(x, a, b, n):
+    total = x
+    for k in range(2, n, 3)[a:b]:
+        total = total * x + k
+    for k in range(n, 0, -1)[1:3]:
+        total = total * x - k
+    for k in range(n)[b::-2]:
+        total = total * x + k
+    for k in range(n)[:a:-1]:
+        total = total * x - k
+    for part in (slice(-2, None), slice(20), slice(4, 20)):
+        for k in range(n)[part]:
+            total += k * x**2
+    return total
+
+
 @add(lambda: (wave(7),))
 def range_of_three(a):
     total = 1.0

@@ -358,8 +358,8 @@ def length(frame: Frame, iterated: Value) -> ir.Operand:
 
 
 def part_of_range(frame: Frame, whole: Range, entries: Sequence[Value]) -> Value:
-    """`range(...)[k]`, `range(...)[a:]` and `range(...)[::step]`."""
-    ctx, times = frame.ctx, functools.partial(scalars.scalar, frame.ctx, operator.mul)
+    """`range(...)[k]` and `range(...)[a:b:step]`."""
+    ctx = frame.ctx
     (entry,) = entries if len(entries) == 1 else (None,)
     count = length(frame, whole)
     if entry is not None and is_number(entry):
@@ -372,22 +372,41 @@ def part_of_range(frame: Frame, whole: Range, entries: Sequence[Value]) -> Value
             error = ir.Raise(exception=IndexError, args=("range object index out of range",), condition=fits)
             ctx.builder.emit(error)
         return _item(frame, whole, place)
-    span = entry.span if isinstance(entry, SliceValue) else ir.Span(whole.start, whole.start)
-    start = ir.integer(0) if span.start is None else span.start
-    step = ir.integer(1) if span.step is None else span.step
-    by = step.value if isinstance(step, ir.Const) else 0
-    is_known = isinstance(start, ir.Const) and start.value >= 0 and (by > 0 or (by < 0 and span.start is None))
-    if span.stop is not None or not is_known:
+    step = entry.span.step if isinstance(entry, SliceValue) else None
+    by = 1 if step is None else step.value if isinstance(step, ir.Const) else 0
+    if not isinstance(entry, SliceValue) or by == 0:
         raise ctx.unsupported(
             "this part of a range", "Write the bounds as those of the range, or make a list of it: list(range(...))."
         )
+    return _slice_of_range(frame, whole, entry.span.start, entry.span.stop, int(by))
+
+
+def _slice_of_range(frame: Frame, whole: Range, start: ir.Operand | None, stop: ir.Operand | None, by: int) -> Range:
+    """`range(...)[start:stop:by]`."""
+    ctx, count = frame.ctx, length(frame, whole)
+    last = scalars.scalar(ctx, operator.sub, (count, ir.integer(1)))
+    least, most = (ir.integer(0), count) if by > 0 else (ir.integer(-1), last)
+
+    def item(place: ir.Operand) -> ir.Operand:
+        steps = scalars.scalar(ctx, operator.mul, (place, whole.step))
+        return scalars.scalar(ctx, operator.add, (whole.start, steps))
+
+    def bound(given: ir.Operand) -> ir.Operand:
+        from_end = functools.partial(scalars.scalar, ctx, operator.add, (count, given), "place")
+        is_from_end = scalars.scalar(ctx, operator.lt, (given, ir.integer(0)))
+        place = complexes.branch(ctx, is_from_end, from_end, scalars.ready(given), "place")
+        return item(scalars.scalar(ctx, min, (scalars.scalar(ctx, max, (place, least)), most)))
+
     if by > 0:
-        first = scalars.scalar(ctx, operator.add, (whole.start, times((start, whole.step))))
-        return dataclasses.replace(whole, start=first, step=times((whole.step, step)))
-    last = _item(frame, whole, scalars.scalar(ctx, operator.sub, (count, ir.integer(1))))
-    before = scalars.scalar(ctx, operator.sub, (whole.start, whole.step))
-    assert isinstance(last, ir.Var | ir.Const)
-    return dataclasses.replace(whole, start=last, stop=before, step=times((whole.step, step)))
+        first, end = whole.start, whole.stop
+    else:
+        first, end = item(last), scalars.scalar(ctx, operator.sub, (whole.start, whole.step))
+    if by > 0 and isinstance(start, ir.Const) and start.value >= 0:
+        first = item(start)  # where that is behind the end, there are no items
+    elif start is not None:
+        first = bound(start)
+    step = scalars.scalar(ctx, operator.mul, (whole.step, ir.integer(by)))
+    return dataclasses.replace(whole, start=first, stop=end if stop is None else bound(stop), step=step)
 
 
 def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
