@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.linalg import cho_factor, cho_solve
 
 import adjit
 from adjit.errors import Unsupported
@@ -274,7 +275,34 @@ def through_functions(x: np.ndarray) -> float:
     return np.sum(a * a)
 
 
+def made_again_in_each_branch(x: np.ndarray) -> float:
+    s = 0.0
+    for i in range(4):
+        if x[i] > 0.0:
+            a = (x * x[i]).reshape(3, 4)
+            a[0, 0] = x[i]
+        else:
+            a = np.ones((3, 4))
+            a[1, 2] = x[i] * x[i]
+        s += np.sum(np.sin(a.T.ravel()) * x)
+    return s
+
+
+def factor_of_what_is_mended(x: np.ndarray) -> float:
+    s = 0.0
+    for i in range(4):
+        a = np.outer(x[:3], x[:3]) + x[i] * np.eye(3)
+        try:
+            factor = cho_factor(a)
+        except np.linalg.LinAlgError:
+            a[np.diag_indices_from(a)] += 9.0
+            factor = cho_factor(a)
+        s += np.sum(cho_solve(factor, x[3:6]))
+    return s
+
+
 TAKEN = (
+    made_again_in_each_branch, factor_of_what_is_mended,
     stored_before, stored_after_the_last_read, a_copy_of_each_trip, the_base_goes, one_branch_stores, each_row,
     elements_of_flat, rank_0, lists_and_tuples, fortran, matrix_power_of_1, through_functions,
 )  # fmt: skip
@@ -428,7 +456,44 @@ def of_another_order(x: np.ndarray) -> float:
     return np.sum(b * b) + small[0]
 
 
+def chosen_in_each_trip(x: np.ndarray) -> float:
+    s = 0.0
+    for i in range(4):
+        if x[i] > 0.0:
+            a = (x * x[i]).reshape(3, 4)
+        else:
+            a = (x + 1.0).reshape(3, 4)
+        r = a.T.ravel()
+        a[0, 0] = x[i]
+        s += np.sum(r)
+    return s
+
+
+def of_the_trip_before(x: np.ndarray) -> float:
+    a = (x * 2.0).reshape(3, 4)
+    r = a.T.ravel()
+    s = 0.0
+    for i in range(4):
+        a[0, 0] = x[i]
+        s += np.sum(r)
+        a = (x * x[i]).reshape(3, 4)
+        r = a.T.ravel()
+    return s
+
+
+def made_again_on_one_path(x: np.ndarray) -> float:
+    s = 0.0
+    for i in range(4):
+        if i % 2 == 0:
+            a = x * x[i]
+            r = a.reshape(3, 4).T.ravel()
+        a[0] = x[i]
+        s += np.sum(r)
+    return s
+
+
 REFUSED = (
+    chosen_in_each_trip, of_the_trip_before, made_again_on_one_path,
     seen_in_the_next_trip, seen_through_a_view, seen_through_another_copy, seen_through_a_copy_of_the_copy,
     an_earlier_copy, in_one_branch, of_an_element, into_an_element, of_flat, in_a_helper, of_a_real_part,
     of_an_imaginary_part, of_a_part_of_a_product, of_another_type, of_the_same_type_in_numpy,

@@ -32,7 +32,8 @@ from adjit.transform.ir.types import array_type_of
 # What is true of a note on some path, and the store that made it so. Of the copies that one note has made, the last one
 # is told apart from those before, which only variables that go round a loop can name.
 _MADE, _HAD, _STALE, _OLD_STALE, _BASE_STALE = "made", "had", "stale", "old stale", "base stale"
-_State = dict[tuple[ir.Detached, str], ir.Op]
+# Beside these, of memory that a note's base may name: whether some copy may have been made since that was made last.
+_State = dict[tuple[ir.Detached, str | ir.Operand], ir.Op]
 
 
 def without_detached(function: ir.Function) -> tuple[ir.Function, dict[ir.Var, ir.Operand]]:
@@ -94,11 +95,14 @@ class _Paths:
     def operation(self, op: ir.Op, state: _State) -> None:
         if isinstance(op, ir.Detached):
             state[op, _MADE] = op
+            state.update({(op, memory): op for memory in self.base.get(op, ())})
             return
         self.read([*op.memory_read, *(o for o in op.operands if not ir.is_array(o))], state)
         for note in self.notes:
             if note.copy in op.results:
                 _make_way(note, state)
+            if isinstance(op, ir.Alloc | ir.Copy) and op.out in self.base[note]:
+                state.pop((note, op.out), None)
         for note in self.lists:
             if not self.base[note].isdisjoint(op.results) and (note, _MADE) in state:
                 state.setdefault((note, _HAD), state.pop((note, _MADE)))
@@ -134,12 +138,22 @@ class _Paths:
         """What the store does to memory that NumPy's views have in common with the target, and copies have not."""
         written = self.names.memory(target)
         shared, waiting = set(written), [n for n in self.notes if (n, _MADE) in state or (n, _HAD) in state]
+        # where it is what was made last, copies of what was made there before do not see it
+        last = {memory for memory in written if self.names.is_last(target, memory)}
+
+        def is_linked(note: ir.Detached) -> bool:
+            of_base = self.base[note] & shared
+            return any(m not in last or (note, m) in state for m in of_base) or self.is_there(
+                note, target, shared, state
+            )
+
         # a copy of a copy is a view of the first array
-        while linked := [n for n in waiting if self.base[n] & shared or self.is_there(n, target, shared, state)]:
+        while linked := list(filter(is_linked, waiting)):
             waiting = [n for n in waiting if n not in linked]
             for note in linked:
                 self.stored_near(note, op, target, shared, state)
                 shared |= {note.copy, *self.base[note]}
+                last.clear()
         for note in self.lists:
             if self.base[note] & shared and ((note, _MADE) in state or self.is_of_before(note, target, state)):
                 state[note, _STALE] = op
