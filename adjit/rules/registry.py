@@ -42,7 +42,7 @@ OF_LIBRARIES = {
     "scipy.integrate": ("of_scipy.scipy_integrate", "of_scipy.scipy_initial_values", "of_scipy.scipy_quadrature"),
     "scipy.spatial.distance": ("of_scipy.scipy_spatial",),
     "scipy.signal": ("of_scipy.scipy_signal", "of_scipy.scipy_windows"),
-    "scipy.interpolate": ("of_scipy.scipy_interpolate",),
+    "scipy.interpolate": ("of_scipy.scipy_interpolate", "of_scipy.scipy_fitpack"),
     "scipy.optimize": tuple(f"of_scipy.scipy_{name}" for name in ("optimize", "roots", "systems", "minima")),
     "scipy.sparse": ("of_scipy.scipy_sparse", "of_scipy.scipy_sparse_made"),
     "scipy.ndimage": ("of_scipy.scipy_ndimage",),

@@ -107,6 +107,16 @@ def on_grid(values: Any) -> Any:
     return interpolate.RegularGridInterpolator((np.arange(2.0), [0.0, 0.7, 1.5]), values, "linear", False, None)
 
 
+SMOOTH = interpolate.UnivariateSpline(np.arange(7.0) - 3.0, np.cos(np.arange(7.0)), s=0.1)
+THROUGH = interpolate.make_interp_spline(np.arange(7.0) - 3.0, np.cos(np.arange(7.0)), k=5)
+SURFACE = interpolate.RectBivariateSpline(np.arange(4.0) - 2.0, np.arange(5.0) - 2.0, GRID.values[:4, [0, 1, 2, 1, 0]])
+
+
+def over_grid(z: Any, t: Any) -> Any:
+    spline = interpolate.RectBivariateSpline(np.arange(4.0) - 2.0, np.arange(5.0) - 2.0, z)
+    return spline.ev(t, t * t) * spline(t, 0.3, dx=1, grid=False)
+
+
 SPLINES: list[Row] = [
     row(
         interpolate.PchipInterpolator,
@@ -166,6 +176,34 @@ SPLINES: list[Row] = [
         tags="double",
     ),
     row(interpolate.interp1d.__call__, lambda t: LINES(t), vector(3), tags="double"),
+    row(
+        interpolate.make_interp_spline,
+        lambda x, y, t: interpolate.make_interp_spline(x, y)(t) * interpolate.make_interp_spline(x, y, 1)(t),
+        at.knots,
+        vector(6),
+        vector(2),
+        tags="double",
+    ),
+    row(
+        interpolate.UnivariateSpline,
+        lambda x, y, t: interpolate.UnivariateSpline(x, y, s=0)(t) * interpolate.UnivariateSpline(x, y, s=0)(t, 1),
+        at.knots,
+        vector(6),
+        vector(2),
+        tags="double",
+    ),
+    row(
+        interpolate.InterpolatedUnivariateSpline,
+        lambda y, t: 1.0 * interpolate.InterpolatedUnivariateSpline(np.arange(5.0), y, ext=3).integral(0.3, t[0]),
+        vector(5),
+        vector(2),
+        tags="double",
+    ),
+    row(interpolate.UnivariateSpline.__call__, lambda t: SMOOTH(t) * SMOOTH(t, 1), vector(3), tags="double"),
+    row(interpolate.BSpline.__call__, lambda t: THROUGH(t) * THROUGH(t, 1), vector(3), tags="double"),
+    row(interpolate.RectBivariateSpline, over_grid, array(4, 5), vector(3), tags="double"),
+    row(interpolate.RectBivariateSpline.__call__, lambda t: SURFACE(t, t, grid=False), vector(3), tags="double"),
+    row(interpolate.RectBivariateSpline.ev, lambda t: SURFACE.ev(t, t * t, dy=1), vector(3), tags="double"),
 ]
 
 VALLEY = row(optimize.rosen, lambda x: optimize.rosen(x), vector(3), tags="double")
@@ -182,8 +220,8 @@ WITHOUT_EXAMPLE = (
     optimize.root_scalar, optimize.fsolve, optimize.root, optimize.minimize_scalar, optimize.fminbound, optimize.brent,
     optimize.minimize, optimize.least_squares, optimize.leastsq, optimize.curve_fit, optimize.linprog, optimize.nnls,
     integrate.solve_ivp, integrate.odeint, integrate.quad, integrate.dblquad,
-    interpolate.UnivariateSpline, interpolate.make_interp_spline,
-    interpolate.InterpolatedUnivariateSpline, interpolate.LSQUnivariateSpline, interpolate.splrep, interpolate.splev,
+    interpolate.LSQUnivariateSpline, interpolate.splrep, interpolate.splev, interpolate.make_lsq_spline,
+    interpolate.SmoothBivariateSpline, interpolate.LSQBivariateSpline,
     windows.hann, windows.hamming, windows.blackman, windows.nuttall, windows.blackmanharris, windows.flattop,
     windows.boxcar, windows.triang, windows.bartlett, windows.cosine, windows.parzen,
     interpolate.griddata, interpolate.interpn, interpolate.RBFInterpolator,

@@ -142,11 +142,12 @@ def end_row(bc, near, next_one, slope, slope_next, is_line, is_parabola):
 
 
 def slopes_at_knots(x, y, first, last):
-    """Of the spline with two continuous derivatives, by the tridiagonal system of de Boor 1978, chapter IV."""
+    """Of the spline with two continuous derivatives, by the tridiagonal system of de Boor 1978, chapter IV; of those
+    through each column of a matrix."""
     n = x.size
     h = x[1:] - x[:-1]
-    slopes = (y[1:] - y[:-1]) / h
-    ab, right = np.zeros((3, n)), np.zeros(n)
+    slopes = (y[1:] - y[:-1]) / (h if y.ndim == 1 else h[:, None])
+    ab, right = np.zeros((3, n)), np.zeros(y.shape)
     for k in range(1, n - 1):
         ab[2, k - 1], ab[1, k], ab[0, k + 1] = h[k], 2.0 * (h[k - 1] + h[k]), h[k - 1]
         right[k] = 3.0 * (h[k] * slopes[k - 1] + h[k - 1] * slopes[k])
@@ -481,11 +482,6 @@ def called_grid(self, xi):
     if self.method != "linear" or len(self.grid) > 3 or np.ndim(self.values) != len(self.grid):
         raise NotImplementedError("RegularGridInterpolator of another method, of more axes, or of values of arrays")
     return on_grid(self.grid, self.values, xi, self.bounds_error, self.fill_value)
-
-
-@decomposition(si.UnivariateSpline, si.InterpolatedUnivariateSpline, si.LSQUnivariateSpline, si.make_interp_spline)
-def fitted(*given, **named):
-    raise NotImplementedError("this spline: CubicSpline, PchipInterpolator and Akima1DInterpolator are known")
 
 
 @decomposition(si.splrep, si.splev, si.griddata, si.interpn, si.RBFInterpolator)

@@ -398,6 +398,8 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return _decomposed(frame, callee, entry.general, args, named)
     if entry is not None:
         return _by_rule(frame, callee, entry, args, named)
+    if isinstance(callee, MethodType) and (of_class := lookup(callee.__func__)) is not None:
+        return _by_rule(frame, callee.__func__, of_class, [Static(callee.__self__), *args], named)
     if isinstance(getattr(callee, "derivative", None), Derivative):
         return called(frame, callee, args, named)
     if isinstance(callee, FunctionType | MethodType) or is_dispatcher(callee):
