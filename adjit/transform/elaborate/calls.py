@@ -19,7 +19,8 @@ import operator
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, MethodType
+from enum import Enum
+from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
@@ -187,6 +188,8 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     if is_array(owner):
         found = array_attribute(ctx, owner, name)
         return Method(owner, name) if found is None else found
+    if isinstance(owner, ir.Const) and isinstance(owner.value, Enum) and not hasattr(int, name):
+        return wrap(ctx, getattr(owner.value, name))
     if is_number(owner) and name == "real":
         return owner
     if is_number(owner) and name == "imag":
@@ -412,7 +415,7 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
     if of_class is not None:
         return _by_rule(frame, method, of_class, [Static(callee), *args], named)
     outer = getattr(callee, "__self__", None)
-    if isinstance(outer, list | dict) and callee.__name__ in _READING:
+    if isinstance(outer, list | dict | MappingProxyType) and callee.__name__ in _READING:
         return _method(frame, Method(opened(ctx, Static(outer)), callee.__name__), args, named)
     # bound, or as `str.upper`
     if isinstance(outer, str | re.Pattern | re.Match) or getattr(callee, "__objclass__", None) is str:

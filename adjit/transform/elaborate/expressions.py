@@ -32,7 +32,7 @@ from adjit.transform.elaborate.kernels import is_kernel
 from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.python_builtins import part_of_range, so_many
 from adjit.transform.elaborate.python_library import of_text
-from adjit.transform.elaborate.records import call_method, is_instance, keys, opened
+from adjit.transform.elaborate.records import call_method, is_instance, keys, members_of, opened
 from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
@@ -281,7 +281,7 @@ def _set_comprehension(frame: Frame, node: cst.SetComp) -> Value:
 
 def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRED) -> tuple[Value, ...]:
     """What `*` stands for before a value."""
-    value = opened(frame.ctx, all_of_stream(frame, value))
+    value = members_of(frame.ctx, opened(frame.ctx, all_of_stream(frame, value)))
     value = keys(frame, value) if isinstance(value, Record) else value
     if is_array(value) and ndim(value) > 0:
         extent = shape_of(frame.ctx, value)[0]

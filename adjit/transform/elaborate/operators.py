@@ -12,6 +12,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from enum import EnumMeta, Flag
 from types import SimpleNamespace
 from typing import Any, TypeGuard
 
@@ -442,6 +443,9 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
             return of_option(frame, left, lambda option: compare(frame, name, option, right))
         if _is_text(left) and _is_text(right):
             return ir.boolean((left.value in right.value) == (name == "In"))
+        if isinstance(right, Static) and isinstance(right.value, EnumMeta | Flag):
+            is_there = _is_member(frame, left, right)
+            return is_there if name == "In" else scalars.negated(ctx, is_there)
         if not isinstance(right, TupleValue):
             raise ctx.unsupported("`in` on something that is not a tuple", "Write the search as a loop.")
         found: ir.Operand = ir.boolean(False)
@@ -450,6 +454,20 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
             found = either(frame, found, scalars.ready(same_item))
         return found if name == "In" else scalars.negated(ctx, found)
     return binary(frame, COMPARISONS[name], left, right)
+
+
+def _is_member(frame: Frame, left: Value, right: Static) -> ir.Operand:
+    """Whether something known is a member of an enumeration, or a flag in one of its members, as Python has it."""
+    if isinstance(left, OneOf):
+        return truth(frame, of_option(frame, left, lambda option: _is_member(frame, option, right)))
+    if not isinstance(left, Static | ir.Const):
+        raise frame.ctx.not_constant(
+            f"{described(left)}, known at run time only, `in` {described(right)}", "Compare with the values of members."
+        )
+    try:
+        return ir.boolean(left.value in right.value)
+    except TypeError as fault:
+        raise frame.ctx.mismatch(str(fault), "Look for a member.") from None
 
 
 def _is_equal(frame: Frame, left: Value, right: Value) -> ir.Operand:

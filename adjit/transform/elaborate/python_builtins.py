@@ -34,6 +34,7 @@ from adjit.transform.elaborate.records import (
     get_attribute,
     has_attribute,
     is_instance,
+    members_of,
     opened,
     parent,
     replaced,
@@ -163,7 +164,7 @@ def _slice(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _len(frame: Frame, value: Value) -> Value:
-    value = opened(frame.ctx, value)
+    value = members_of(frame.ctx, opened(frame.ctx, value))
     if isinstance(value, Static) and is_records(value) and isinstance(value.value, np.ndarray):
         return ir.integer(len(value.value))
     if isinstance(value, Record) and value.of is not None:
@@ -452,7 +453,7 @@ def _at_place(ctx: Context, places: Places, counter: ir.Operand) -> Value:
 def known_items(frame: Frame, iterated: Value) -> Sequence[Value] | None:
     """All that a loop runs over, where that is tuples, and their numbers; else None."""
     ctx = frame.ctx
-    iterated = contents(ctx, opened(ctx, iterated))
+    iterated = contents(ctx, members_of(ctx, opened(ctx, iterated)))
     if isinstance(iterated, TupleValue):
         return iterated.items
     if isinstance(iterated, Record) and iterated.of is None:

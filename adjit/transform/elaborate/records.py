@@ -16,8 +16,8 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
-from types import FunctionType, SimpleNamespace
+from enum import Enum, EnumMeta, Flag
+from types import FunctionType, MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -72,8 +72,15 @@ def opened(ctx: Context, value: Value) -> Value:
         return TupleValue(tuple(wrap(ctx, one) for one in value.value), is_list=True)
     if isinstance(value.value, set | frozenset | collections.deque):
         return TupleValue(tuple(wrap(ctx, one) for one in value.value))
-    if type(value.value) in (dict, collections.OrderedDict):
+    if type(value.value) in (dict, collections.OrderedDict, MappingProxyType):
         return Record(tuple(value.value), tuple(wrap(ctx, one) for one in value.value.values()))
+    return value
+
+
+def members_of(ctx: Context, value: Value) -> Value:
+    """The members of an enumeration, or the flags in one of its members, as a loop has them; anything else as it is."""
+    if isinstance(value, Static) and isinstance(value.value, EnumMeta | Flag):
+        return TupleValue(tuple(wrap(ctx, one) for one in value.value))
     return value
 
 

@@ -1,9 +1,10 @@
-"""Numbers and dates of Python's that no machine has, which are worked out while the code is compiled.
+"""Numbers, dates and flags of Python's that no machine has, which are worked out while the code is compiled.
 
 In: what they are made of, as far as it is known. Out: an object, or the number that is taken out of it.
 
     Fraction(ring, sun) + 1             the fraction; where a number of a machine is beside it, that float
     (day - date(2024, 1, 1)).days       the integer
+    Side.LEFT | Side.RIGHT              the flag
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import decimal
 import fractions
 import math
 from collections.abc import Mapping, Sequence
+from enum import Flag
 from typing import Any, TypeGuard
 
 from numba import types
@@ -34,14 +36,14 @@ KINDS = (
 )  # fmt: skip
 
 # What takes one for an argument, and changes nothing.
-_TAKING = (abs, bool, divmod, float, int, pow, round, str, math.ceil, math.floor, math.trunc)
+_TAKING = (abs, bool, divmod, float, int, len, pow, round, str, math.ceil, math.floor, math.trunc)
 _OF_NOW = ("now", "today", "utcnow")
 _FAULTS = (TypeError, ValueError, ArithmeticError, LookupError)
 
 
 def is_known_object(value: Value) -> bool:
-    """Whether it is such an object, and of no class derived from theirs."""
-    return isinstance(value, Static) and type(value.value) in KINDS
+    """Whether it is such an object, and of no class derived from theirs, which flags always are."""
+    return isinstance(value, Static) and (type(value.value) in KINDS or isinstance(value.value, Flag))
 
 
 def called(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
@@ -100,4 +102,4 @@ def _made(ctx: Context, what: str, callee: Any, given: Sequence[Any], options: M
     try:
         return wrap(ctx, callee(*given, **options))
     except _FAULTS as fault:
-        raise ctx.mismatch(f"{what}: {fault}", "See Python's fractions, decimal and datetime.") from None
+        raise ctx.mismatch(f"{what}: {fault}", "See Python's fractions, decimal, datetime and enum.") from None
