@@ -79,7 +79,14 @@ def by_date(x):
     return total
 
 
-@pytest.mark.parametrize("function", [coupons, seasons, ratios, of_decimals, parsed, by_date])
+def in_math(x):
+    total = x * math.log2(Fraction(3, 2)) + x**2 * math.sqrt(Decimal("2.25")) + math.log(Fraction(1, 3), 2)
+    total += math.pow(Fraction(3, 2), x) * math.hypot(HALF, x) + math.atan2(x, Decimal("1.5"))
+    total += math.fsum([HALF, x]) * math.prod([HALF, Fraction(1, 3)]) * math.dist([HALF], [Fraction(1, 3)])
+    return total * (2 if math.isclose(HALF, 0.5, rel_tol=Fraction(1, 100)) else 3)
+
+
+@pytest.mark.parametrize("function", [coupons, seasons, ratios, of_decimals, parsed, by_date, in_math])
 def test_values_and_gradients(function):
     check(function, lambda: (0.7,))
 
@@ -108,9 +115,19 @@ def of_what_no_fraction_is_made(x):
     return x * float(Fraction(1, 0))
 
 
+def of_a_domain(x):
+    return x * math.log(Fraction(-1, 2))
+
+
+def of_an_integer(x):
+    return x * math.gcd(Fraction(2, 1), 4)
+
+
 @pytest.mark.parametrize(
     "function, given, said",
     [
+        (of_a_domain, (2.0,), "log: "),
+        (of_an_integer, (2.0,), "cannot be interpreted as an integer"),
         (times_a_span, (2.0,), "known at run time only"),
         (times_a_decimal, (2.0,), "known at run time only"),
         (of_a_count, (2.0, np.array([4])), "known at run time only"),

@@ -236,6 +236,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         callee = in_kernel(callee)
     if (found := known_objects.called(ctx, callee, args, named)) is not None:
         return found
+    args = known_objects.given(callee, args)
     if is_cached(callee):
         return _remembered(frame, lambda: call(frame, Static(callee.__wrapped__), args, named))
     if isinstance(callee, FunctionType) and callee in KNOWN:

@@ -3,18 +3,21 @@
 In: what they are made of, as far as it is known. Out: an object, or the number that is taken out of it.
 
     Fraction(ring, sun) + 1             the fraction; where a number of a machine is beside it, that float
+    math.log2(Fraction(3, 2))           the float
     (day - date(2024, 1, 1)).days       the integer
     Side.LEFT | Side.RIGHT              the flag
 """
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import decimal
 import fractions
 import math
 from collections.abc import Mapping, Sequence
 from enum import Flag
+from types import BuiltinFunctionType
 from typing import Any, TypeGuard
 
 from numba import types
@@ -41,7 +44,7 @@ _OF_NOW = ("now", "today", "utcnow")
 _FAULTS = (TypeError, ValueError, ArithmeticError, LookupError)
 
 
-def is_known_object(value: Value) -> bool:
+def is_known_object(value: Value) -> TypeGuard[Static]:
     """Whether it is such an object, and of no class derived from theirs, which flags always are."""
     return isinstance(value, Static) and (type(value.value) in KINDS or isinstance(value.value, Flag))
 
@@ -52,6 +55,7 @@ def called(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str,
     kind: Any = callee if isinstance(callee, type) else owner
     is_of_class = isinstance(kind, type) and kind in KINDS
     takes_one = any(map(is_known_object, args)) and callee in _TAKING
+    takes_one |= _is_of_math(callee) and any(map(_has_known, args)) and all(map(_is_known, (*args, *named.values())))
     if not (is_of_class or type(owner) in KINDS or takes_one):
         return None
     if is_of_class and callee.__name__ in _OF_NOW:
@@ -61,6 +65,34 @@ def called(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str,
     what = getattr(callee, "__qualname__", str(callee))
     given, options = [_object(ctx, a, what) for a in args], {name: _object(ctx, a, what) for name, a in named.items()}
     return _made(ctx, what, callee, given, options)
+
+
+def given(callee: Any, args: Sequence[Value]) -> Sequence[Value]:
+    """The arguments of a call, fractions and decimals beside what is known at run time as the floats that `math` takes
+    them for."""
+    takes_floats = _is_of_math(callee) and callee is not math.prod
+    return [_float(one) for one in args] if takes_floats and any(map(_has_known, args)) else args
+
+
+def _float(value: Value) -> Value:
+    if isinstance(value, TupleValue):
+        return dataclasses.replace(value, items=tuple(map(_float, value.items)))
+    if is_known_object(value) and hasattr(value.value, "__float__"):
+        return ir.Const(float(value.value), types.float64)
+    return value
+
+
+def _is_of_math(callee: Any) -> bool:
+    return isinstance(callee, BuiltinFunctionType) and callee.__module__ in ("math", "cmath")
+
+
+def _has_known(value: Value) -> bool:
+    """Whether there is such an object among what a list or a tuple has, or it is one."""
+    return any(map(_has_known, value.items)) if isinstance(value, TupleValue) else is_known_object(value)
+
+
+def _is_known(value: Value) -> bool:
+    return all(map(_is_known, value.items)) if isinstance(value, TupleValue) else isinstance(value, Static | ir.Const)
 
 
 def operated(ctx: Context, callee: Any, operands: Sequence[Value]) -> Value | None:
