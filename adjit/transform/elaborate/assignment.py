@@ -112,7 +112,7 @@ def _updated_name(frame: Frame, target: cst.Name, callee: Any, old: Value, value
         for array in leaves_of(old):
             indexing.writable(ctx, array)
         _updated_array(frame, old, callee, value)
-        frame.env[target.value] = old
+        frame.store(target.value, old)
         return
     if _list_updated(frame, old, callee, value):
         return
@@ -300,7 +300,7 @@ def _with_rest(frame: Frame, whole: Grown | TupleValue, before: int, after: int)
 def bind(frame: Frame, name: str, value: Value, is_item: bool = False) -> None:
     """`name = value`."""
     value = named(frame, name, value, is_item)
-    frame.env[name] = kept(frame, value)
+    frame.store(name, kept(frame, value))
     if not frame.is_rule:
         frame.ctx.bound.append((name, frame.ctx.builder.origin, value))
 

@@ -50,6 +50,7 @@ from adjit.transform.elaborate.values.names import as_copy, by_cell, held_by, ke
 from adjit.transform.elaborate.values.streams import COUNTED
 from adjit.transform.elaborate.values.values import (
     CELL,
+    COMMON,
     LEAF,
     Cell,
     Grown,
@@ -713,8 +714,9 @@ def as_it_is(frame: Frame) -> Callable[[], None]:
 
 
 def _lists_of(before: Env, after: Env, slots: Mapping[str, _Slot]) -> dict[str, _Slot]:
-    """The lists that a trip changed, or made for a variable that the loop carries, and that are not carried yet."""
-    found = [n for n, v in before.items() if n.startswith(CELL) and after.get(n) is not v]
+    """The lists and shared variables that a trip changed, and the lists that it made for a variable that the loop
+    carries, which are not carried yet."""
+    found = [n for n, v in before.items() if n.startswith(COMMON) and after.get(n) is not v]
     found += [part.key for name in slots for part in parts_of(after.get(name, ir.integer(0))) if isinstance(part, Cell)]
     return {n: _entry_slot(before.get(n)) for n in found if n not in slots and after.get(n) is not before.get(n)}
 

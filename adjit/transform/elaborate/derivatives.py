@@ -37,6 +37,7 @@ from adjit.transform.elaborate.values.values import (
     Range,
     Record,
     Running,
+    Shared,
     Static,
     Table,
     TupleValue,
@@ -286,6 +287,9 @@ def _around(function: LocalFunction) -> dict[str, Value]:
     if isinstance(function.node, cst.FunctionDef):
         own |= set(assigned(function.node.body.body).names)
     env = function.frame.env
+    if several := [name for name in _names_in(function.node.body) if isinstance(env.get(name), Shared)]:
+        what = f"the derivative of a function that reads `{several[0]}`, which a function called from afar assigns"
+        raise function.frame.ctx.unsupported(what, "Pass it as an argument.")
     return {name: _now(env, env[name]) for name in _names_in(function.node.body) if name in env and name not in own}
 
 

@@ -38,6 +38,7 @@ from adjit.transform.elaborate.statements import block, collected, comprehension
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import (
+    AssignsFromAfar,
     ChosenChanges,
     Context,
     ExtentsDiffer,
@@ -62,6 +63,7 @@ from adjit.transform.elaborate.values.values import (
     Record,
     Running,
     Shape,
+    Shared,
     Static,
     TupleValue,
     Value,
@@ -82,7 +84,7 @@ from adjit.transform.source.derivative import Enclosed, Structured, unused
 from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.source.structures import Layout
 from adjit.transform.source.structures import count as leaf_count_of
-from adjit.transform.source.syntax import always_returns, assigned, children, nonlocals, yield_in
+from adjit.transform.source.syntax import always_returns, assigned, children, inside, nonlocals, own_names, yield_in
 
 DEEPEST = 64  # calls within calls
 
@@ -144,10 +146,11 @@ def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.F
     what is in them, and of one shape; calls of functions by themselves are written out, if they come to an end."""
     owns_rows, items_change, own_extents, keeps_chosen, recursive = False, False, False, False, list[object]()
     changing: dict[object, str] = {}
+    assigning: set[cst.CSTNode] = set()
     while True:
         ctx = new_context(build_derivative)
         ctx.owns_rows, ctx.items_change, ctx.own_extents = owns_rows, items_change, own_extents
-        ctx.keeps_chosen = keeps_chosen
+        ctx.keeps_chosen, ctx.assigning = keeps_chosen, frozenset(assigning)
         ctx.recursive, ctx.changing = dict.fromkeys(recursive), changing
         try:
             return run(ctx)
@@ -159,6 +162,8 @@ def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.F
             own_extents = True
         except ChosenChanges:
             keeps_chosen = True
+        except AssignsFromAfar as found:
+            assigning.add(found.node)
         except RunsThroughChanges as found:
             changing[found.loop] = found.how
         except RecursesAtRunTime as found:
@@ -508,6 +513,7 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef, around: Around =
     ctx = frame.ctx
     statements: list[Any] = list(node.body.body)
     frame.local_names = frozenset(assigned(statements).names)
+    _share(frame, node)
     yields = [node for node in map(yield_in, statements) if node is not None]
     if yields:
         # what it raises comes out where it is run through
@@ -558,13 +564,14 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     frame.home, frame.own, frame.comprehensions = home, frozenset(own | given.keys()), function.comprehensions
     frame.gone = (home.gone | ended) - frame.own
     if shared and ctx.frames[-1] is not home:
-        what = f"a call from another function of {function.name}, which assigns to `{shared[0]}` around it"
-        raise ctx.unsupported(what, "Return the new value.")
+        _check_shared(ctx, function, shared)
 
     def around() -> dict[str, Value]:
         return {n: v for n, v in home.visible().items() if n not in own and n not in frame.gone}
 
     frame.env = around()
+    if node in ctx.recursive:
+        _check_recursive(frame, function)
     with ctx.entered(frame), _under_way(ctx, function.name, (node, home, *_told_apart(ctx, given))):
         values = {n: kept(frame, materialise(ctx, v)) for n, v in given.items()}
         frame.env.update(values)
@@ -578,6 +585,45 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     home.env.update((name, frame.env[name]) for name in shared if name in frame.env)
     handed_on(ctx.frames[-1], frame)
     return found
+
+
+def _check_shared(ctx: Context, function: LocalFunction, shared: Sequence[str]) -> None:
+    """Refuses a call from another function than the one around of what assigns variables of that, unless these are such
+    as all functions see."""
+    rules = tuple(each for each in ctx.frames if each.is_rule)
+    if ir.same(rules, function.frame.rules):
+        if function.node not in ctx.assigning:
+            raise AssignsFromAfar(function.node)
+        around = function.frame.visible()
+        if all(isinstance(around.get(name), Shared) for name in shared):
+            return
+    what = f"a call from another function of {function.name}, which assigns to `{shared[0]}` around it"
+    raise ctx.unsupported(what, "Return the new value.")
+
+
+def _check_recursive(frame: Frame, function: LocalFunction) -> None:
+    """Refuses a function that becomes a loop with stacks, which would read shared variables after the call of itself
+    that a statement makes."""
+    names = (each.value for each in inside(function.node.body, ()) if isinstance(each, cst.Name))
+    if several := [name for name in names if isinstance(frame.env.get(name), Shared)]:
+        raise frame.ctx.unsupported(
+            f"{function.name}, which calls itself and uses `{several[0]}`, that functions defined inside assign",
+            "Pass it as an argument, and return the new value.",
+            why="How deep that goes is known at run time only.",
+        )
+
+
+def _share(frame: Frame, node: cst.FunctionDef) -> None:
+    """The variables of a function that others defined in it assign, wherever they are called, as all see them."""
+    ctx = frame.ctx
+    assigning = ctx.assigning and [each for each in inside(node.body, ()) if each in ctx.assigning]
+    names = {name for each in assigning if isinstance(each, cst.FunctionDef) for name in nonlocals(each)}
+    for name in sorted(names & own_names(node)):
+        ctx.cells += 1
+        shared = Shared(ctx.cells, name)
+        if name in frame.env:
+            frame.env[shared.key] = frame.env[name]
+        frame.env[name] = shared
 
 
 def _inline(

@@ -278,7 +278,7 @@ def _handled(
     if handler.node.name is not None:
         assert isinstance(handler.node.name.name, cst.Name)
         name = handler.node.name.name.value
-        frame.env[name] = thrown or Poison(_UNKNOWN)
+        frame.store(name, thrown or Poison(_UNKNOWN))
     frame.handling = (*frame.handling, (kinds, name, which, thrown))
     block(frame, body_of(handler.node.body))
     frame.handling = frame.handling[:-1]

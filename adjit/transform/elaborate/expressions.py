@@ -295,7 +295,7 @@ def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRE
 def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
     value = materialise(frame.ctx, whole(frame, node.value))
     assert isinstance(node.target, cst.Name)
-    frame.env[node.target.value] = kept(frame, value)
+    frame.store(node.target.value, kept(frame, value))
     return frame.lookup(node.target.value) or value
 
 

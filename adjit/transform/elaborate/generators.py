@@ -29,7 +29,7 @@ from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame, Giving, Guess
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.streams import Taking, of_run
-from adjit.transform.elaborate.values.values import AWAY, CELL, Value, seen
+from adjit.transform.elaborate.values.values import AWAY, CELL, COMMON, Value, seen
 from adjit.transform.source.syntax import yield_in
 
 Under = Callable[[], contextlib.AbstractContextManager[None]]
@@ -41,7 +41,7 @@ def generated(frame: Frame, name: str, run: Callable[[], None], under: Under, ar
 
     run: elaborates its body; under: within it the call is under way; around: the variables around its definition.
     """
-    env = {name: value for name, value in frame.env.items() if not name.startswith(CELL)}
+    env = {name: value for name, value in frame.env.items() if not name.startswith(COMMON)}
 
     def taken(user: Frame, taking: Taking) -> None:
         frame.env = dict(env)

@@ -25,7 +25,7 @@ def importing(frame: Frame, node: cst.Import) -> None:
             # `import a.b` binds a
             name = alias.evaluated_name.partition(".")[0]
             module = _module(frame, name)
-        frame.env[name] = Static(module)
+        frame.store(name, Static(module))
 
 
 def importing_from(frame: Frame, node: cst.ImportFrom) -> None:
@@ -40,7 +40,7 @@ def importing_from(frame: Frame, node: cst.ImportFrom) -> None:
         asked = alias.evaluated_name
         if not hasattr(module, asked):
             _module(frame, f"{name}.{asked}")
-        frame.env[alias.evaluated_alias or asked] = wrap(ctx, getattr(module, asked))
+        frame.store(alias.evaluated_alias or asked, wrap(ctx, getattr(module, asked)))
 
 
 def _module(frame: Frame, name: str) -> Any:

@@ -54,7 +54,8 @@ def _match_of(frame: Frame, node: cst.Match, subject: Value, block: Callable[[Fr
         body = functools.partial(block, frame, body_of(chosen.body))
 
         def bound() -> None:
-            frame.env.update(names)
+            for name, value in names.items():
+                frame.store(name, value)
             if chosen.guard is None:
                 body()
             else:

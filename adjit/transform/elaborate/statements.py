@@ -64,6 +64,7 @@ from adjit.transform.elaborate.values.values import (
     Poison,
     Range,
     Record,
+    Shared,
     Static,
     Stream,
     Table,
@@ -662,6 +663,9 @@ def comprehension(
     made = kept(frame, TupleValue((), is_list=True))
     own = assigned([cst.AssignTarget(clause.target) for clause in clauses(node.for_in)]).names
     outer = {name: frame.env[name] for name in own if name in frame.env}
+    if several := [name for name, value in outer.items() if isinstance(value, Shared)]:
+        what = f"a comprehension over `{several[0]}`, which is the name of a variable that a function inside assigns"
+        raise frame.ctx.unsupported(what, "Give it another name.")
 
     def clause(part: cst.CompFor, then: Callable[[], None]) -> None:
         def sought(one: Value) -> None:
@@ -860,7 +864,7 @@ def _del(frame: Frame, node: cst.Del) -> None:
             raise frame.ctx.unsupported(
                 f"`{target.value}` is not defined", "Leave it out, or assign it first.", node=target
             )
-        frame.env[target.value] = Poison("", is_deleted=True)
+        frame.store(target.value, Poison("", is_deleted=True))
 
 
 _COMPILERS = (numba.jit, numba.njit)
@@ -884,7 +888,7 @@ def _function(frame: Frame, node: cst.FunctionDef) -> None:
     value = local_function(frame, node)
     for each in reversed(node.decorators):
         value = _decorated(frame, each.decorator, value)
-    frame.env[node.name.value] = value
+    frame.store(node.name.value, value)
 
 
 def _with(frame: Frame, node: cst.With) -> None:

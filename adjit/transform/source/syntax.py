@@ -174,6 +174,15 @@ def nonlocals(node: cst.Lambda | cst.FunctionDef) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=4096)
+def own_names(node: cst.FunctionDef) -> frozenset[str]:
+    """The parameters and variables of a function that are its own."""
+    given = node.params
+    several = [one for one in (given.star_arg, given.star_kwarg) if isinstance(one, cst.Param)]
+    params = (*given.posonly_params, *given.params, *given.kwonly_params, *several)
+    return frozenset((*(p.name.value for p in params), *assigned([node.body]).names)) - {*nonlocals(node)}
+
+
+@functools.lru_cache(maxsize=4096)
 def contains(node: cst.CSTNode, kind: type[cst.CSTNode]) -> bool:
     """Whether there is such a node, which a `break` of a loop inside is not."""
     if isinstance(node, kind):

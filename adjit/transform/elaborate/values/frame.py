@@ -21,7 +21,7 @@ from adjit.runtime.library.gpus import as_numba_scalar
 from adjit.transform import ir
 from adjit.transform.elaborate.values.values import (
     AWAY,
-    CELL,
+    COMMON,
     Cell,
     Complex,
     Followed,
@@ -29,6 +29,7 @@ from adjit.transform.elaborate.values.values import (
     List,
     Poison,
     Record,
+    Shared,
     SliceValue,
     Static,
     Table,
@@ -88,6 +89,8 @@ class Context:
         # the open regions that are run through once, as sides of branches are; and what is run through item by item
         self.sides = self.taking = 0
         self.cells = 0  # lists that got a name
+        # functions that assign variables around them, and are called from other functions than the one around
+        self.assigning: frozenset[cst.CSTNode] = frozenset()
         self.loops: list[object] = []  # those around what is elaborated
         self.grows: dict[str, list[object]] = {}  # for each list, the loops in which it is made longer
         self.roomy: dict[
@@ -466,6 +469,8 @@ class Frame:
         # in them where somebody asked; and those of which the type is yet to be found
         self.earlier: dict[str, Value | None] = {}
         self.sought: frozenset[str] = frozenset()
+        # the bodies of rules around: who calls a function from another one may do so as often as it likes
+        self.rules: tuple[Frame, ...] = tuple(each for each in ctx.frames if each.is_rule)
         # the handlers of each `try` around, of callers too, the innermost last
         self.catching: tuple[tuple[Any, ...], ...] = () if is_rule or not ctx.frames else ctx.frames[-1].catching
         # those that are handled here, the innermost last: their classes, name, number and object
@@ -499,12 +504,22 @@ class Frame:
         return {**self.home.visible(), **{name: value for name, value in found.items() if name in self.own}}
 
     def lists(self) -> dict[str, Value]:
-        """What is in each list, by its cell."""
-        return {name: value for name, value in self.env.items() if name.startswith(CELL)}
+        """What is in each list, by its cell, and in each variable that is shared."""
+        return {name: value for name, value in self.env.items() if name.startswith(COMMON)}
+
+    def store(self, name: str, value: Value) -> None:
+        """A variable holds that from now on."""
+        known = self.env.get(name)
+        self.env[known.key if isinstance(known, Shared) else name] = value
 
     def lookup(self, name: str) -> Value | None:
         """The value of a local variable, None if there is none of that name."""
         found = self.env.get(name)
+        if isinstance(found, Shared) and (found := self.env.get(found.key)) is None:
+            raise self.ctx.unsupported(
+                f"`{name}`, which a function defined inside assigns, is read before it is assigned",
+                "Assign it first, before the function that assigns it is defined.",
+            )
         value = found if found is None else seen(self.env, found)
         if value is not None and (self.ctx.items_change or isinstance(value, View)):
             value = self.ctx.read_items(self, value)
@@ -616,6 +631,14 @@ class ExtentsDiffer(Exception):
 
 class ChosenChanges(Exception):
     """A list or an object is changed, or asked which one it is, that was chosen at run time: it has to be that one."""
+
+
+class AssignsFromAfar(Exception):
+    """A function that assigns variables around it, its `node`, is called from another function than the one around."""
+
+    def __init__(self, node: cst.CSTNode):
+        super().__init__()
+        self.node = node
 
 
 class RunsThroughChanges(Exception):

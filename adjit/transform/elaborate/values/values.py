@@ -125,6 +125,22 @@ CELL = "%list"
 
 
 @dataclass(frozen=True)
+class Shared:
+    """A variable that functions defined inside assign, as all see it that call these: its value stands under `key`."""
+
+    number: int
+    name: str
+
+    @property
+    def key(self) -> str:
+        return f"{SHARED}{self.number}:{self.name}"
+
+
+SHARED = "%shared"
+COMMON = (CELL, SHARED)  # how keys begin under which all functions under way find the same
+
+
+@dataclass(frozen=True)
 class Within:
     """A list or an object that is an item of a list that grows, or part of one, as the variables hold it that name it.
 
@@ -318,6 +334,7 @@ Value = (
     | Record
     | Table
     | Cell
+    | Shared
     | Within
     | View
     | Lazy
