@@ -14,6 +14,8 @@ import pytest
 import adjit
 from adjit.errors import Unsupported
 
+SPEEDS = {"M2": 28.98, "S2": 30.0, "K1": 15.04, "O1": 13.94, "K2": 30.08, "P1": 14.95}
+
 
 def grows(x):
     queue, seen, after = [0], {0}, {0: [1, 2], 1: [3], 2: [3, 4], 3: [], 4: []}
@@ -222,9 +224,50 @@ def keys_first(x):
     return sum(one * x**k for k, one in enumerate(order)) + d[3]
 
 
+def _chosen_apart(names, x, nearest):
+    chosen = []
+    for name in names:
+        for other in chosen:
+            if abs(SPEEDS[name] - SPEEDS[other]) * nearest < 0.9:
+                break
+        else:
+            chosen.append(name)
+    return sum(SPEEDS[name] * x ** (k + 1) for k, name in enumerate(chosen))
+
+
+def grows_in_the_else_of_what_is_known(x):
+    return _chosen_apart(SPEEDS, x, 0.5) + _chosen_apart(("K1", "O1"), x, 0.8)
+
+
+def grows_in_the_else_of_what_is_not(x):
+    """The numbers that stand apart, whose differences are known as it runs."""
+    apart = [x]
+    for one in (2.0 * x, 2.1 * x, 4.0, 4.1 * x, x * x):
+        for other in apart:
+            if abs(one - other) < 0.3:
+                break
+        else:
+            apart.append(one)
+    return sum(k * v for k, v in enumerate(apart, 1)) * len(apart)
+
+
+def grows_in_the_else_of_an_inner_loop(x):
+    """In the `else` of one loop, and in a trip of another one around it, which sees that."""
+    queue, total = [1.0, 2.0], 0.0
+    for one in queue:
+        total = total * x + one
+        for other in queue:
+            if other > 4.0:
+                break
+        else:
+            queue.append(2.0 * one)
+    return total
+
+
 @pytest.mark.parametrize(
     "f",
     [
+        grows_in_the_else_of_what_is_known, grows_in_the_else_of_what_is_not, grows_in_the_else_of_an_inner_loop,
         grows, grows_numbered, shrinks, grows_as_it_runs, grows_by_a_function, grows_in_two_loops, rows_grow,
         stores_ahead, stores_ahead_in_many, turns_round, stores_where_it_is, takes_one_out, may_go_on, under_keys,
         under_numbers, views, iterators, repeats, adds_an_array, copied_as_one,

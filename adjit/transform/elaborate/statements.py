@@ -46,7 +46,7 @@ from adjit.transform.elaborate.operators import truth
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
 from adjit.transform.elaborate.records import delete_attribute
 from adjit.transform.elaborate.values import algorithms, scalars
-from adjit.transform.elaborate.values.changing import RESIZED, STORED, leaving, looked_at, running
+from adjit.transform.elaborate.values.changing import RESIZED, STORED, ended, leaving, looked_at, running
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import CallRaises, Context, Frame, LocalFunction, Names
 from adjit.transform.elaborate.values.lists import contents, elements, in_memory
@@ -296,7 +296,8 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
     if node.orelse is None:
         return
     orelse = body_of(node.orelse.body)
-    control.conditional(frame, broke, lambda: None, lambda: block(frame, orelse))
+    with contextlib.nullcontext() if isinstance(node, cst.While) else ended(frame):
+        control.conditional(frame, broke, lambda: None, lambda: block(frame, orelse))
 
 
 def _for(frame: Frame, node: cst.For) -> None:

@@ -83,6 +83,16 @@ def running(
 
 
 @contextlib.contextmanager
+def ended(frame: Frame) -> Iterator[None]:
+    """Within it, the innermost loop over a value has come to its end, as its `else` finds it."""
+    run = frame.ctx.runs.pop()
+    try:
+        yield
+    finally:
+        frame.ctx.runs.append(run)
+
+
+@contextlib.contextmanager
 def leaving(frame: Frame, statements: Sequence[cst.CSTNode]) -> Iterator[None]:
     """Within it these statements are elaborated; loops that are left at their end do not see what they change."""
     left = [run for run in _left_by(frame, statements) if not run.leaves]
