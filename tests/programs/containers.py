@@ -21,6 +21,20 @@ quick = CONTAINERS.add(lambda: (wave(7),), (0,), second=False)
 compiled = CONTAINERS.add(lambda: (wave(7),), (0,), second=False, compiled=True)
 
 
+@compiled
+def sets_of_what_is_in_others(w):
+    wanted = [(v, k) for k, v in enumerate(w) if v > 0.0]
+    times = sorted({*(v for v, _ in wanted), 0.5 * w[0], 7.0})
+    found = {1.0}
+    for v in w:
+        if v > 0.1:
+            found.add(v)
+    union = sorted({*found, *found, w[0], 9.0, *range(2)})
+    pairs = sorted({*wanted, (w[0], 0), (w[1] + 2.0, 9)})
+    total = sum(k * v for k, v in enumerate(times)) * len(times) + sum(k * v * v for k, v in enumerate(union, 1))
+    return total + sum((k + 1) * a * b for k, (a, b) in enumerate(pairs)) * len({*"abca", "d"}) * len({*{"a": 1}, "b"})
+
+
 @quick
 def dijkstra(w):
     n = 5

@@ -113,9 +113,14 @@ def steps_through_a_map(x):
     return next(it) + next(it)
 
 
+def tuple_of_so_many(x):
+    return len((*[v for v in x if v > 1.0], 2.0)) * x[0]
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
+        (tuple_of_so_many, "`[*]` before a list that grows"),
         (loops_over_a_set, r"the items of a set one after the other(.|\n)*sorted"),
         (asks_for_a_key_that_may_lack, "`get` of a key that is known at run time only, without a default"),
         (values_of_different_kinds, "a list that grows, of items of different kinds"),

@@ -270,9 +270,17 @@ def _formatted_part(frame: Frame, part: cst.BaseFormattedStringContent) -> str:
 
 
 def _set(frame: Frame, node: cst.Set) -> Value:
-    given = _tuple(frame, cst.Tuple(node.elements))
-    assert isinstance(given, TupleValue)
-    return tables.of_members(frame, given.items)
+    members: List = TupleValue((), is_list=True)
+    for element in node.elements:
+        value = evaluate(frame, element.value)
+        if not isinstance(element, cst.StarredElement):
+            more: List = TupleValue((materialise(frame.ctx, value),), is_list=True)
+        elif isinstance(value, Table) and value.kind == "set":
+            more = value.items  # in whatever order
+        else:
+            more = listed(frame, value)
+        members = joined(frame.ctx, members, more)
+    return tables.as_set(frame, members)
 
 
 def _set_comprehension(frame: Frame, node: cst.SetComp) -> Value:

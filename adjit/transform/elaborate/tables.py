@@ -849,11 +849,6 @@ def of_parts(frame: Frame, parts: Sequence[tuple[Value, Value] | Record | Table]
     return seen(frame.env, cell)
 
 
-def of_members(frame: Frame, given: Sequence[Value]) -> Table:
-    """`{a, b, ...}`."""
-    return _of_those(frame, TupleValue(tuple(given)), lambda one: ir.boolean(True))
-
-
 def _default_dictionary(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     factory, *others = args or [Static(None)]
     if not isinstance(factory, Static):
