@@ -1,7 +1,10 @@
 """Functions defined inside see the variables around them as they are when they are called."""
 
+import functools
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import adjit
@@ -82,7 +85,29 @@ def called_in_the_comprehension(x: Any) -> Any:
     return sum(max((lambda t: t * k)(x), k) for k in (0.1, 2.0)) + sum([(lambda v: v * k)(x) for k in (1.0, 2.0)])
 
 
+def made_in_each_trip(x: Any) -> Any:
+    """Loops that are not written out, of which each trip makes its functions."""
+    total = 0.0
+    for v in np.linspace(0.1, x, 5):
+
+        def scaled(u: Any, v: Any = v) -> Any:
+            return u * v
+
+        square = (lambda k: lambda u: u * k * k)(v + total)
+        total += scaled(v) + square(x) + functools.partial(math.pow, v)(2.0)
+    return total
+
+
+def used_after_its_loop(x: Any) -> Any:
+    """What it reads around it is there after the loop, too."""
+    for v in np.linspace(0.1, x, 5):
+        w = v * x
+        scaled = lambda u, k=x: u * w * k  # noqa: E731
+    return scaled(2.0)
+
+
 RIGHT = (
+    made_in_each_trip, used_after_its_loop,
     made_before_a_change, made_before_and_after_a_change, three_deep, made_in_a_loop, defined_in_a_loop,
     made_by_a_function, given_as_a_default, called_in_the_comprehension,
 )  # fmt: skip
@@ -116,4 +141,30 @@ def made_by_a_function_in_the_comprehension(x: Any) -> Any:
 )
 def test_refused(function: Any) -> None:
     with pytest.raises(adjit.AdjitError, match="of a comprehension, read by a function that is called after it"):
+        adjit.grad(function, target="python")(0.5)
+
+
+def default_of_a_trip(x: Any) -> Any:
+    for v in np.linspace(0.1, x, 5):
+        scaled = lambda u, v=v: u * v  # noqa: E731
+    return scaled(2.0)
+
+
+def closure_of_a_trip(x: Any) -> Any:
+    total = 0.0
+    for v in np.linspace(0.1, x, 5):
+        square = (lambda k: lambda u: u * k * k)(v * x)
+        total += square(x)
+    return total + square(2.0)
+
+
+def partial_of_a_trip(x: Any) -> Any:
+    for v in np.linspace(0.1, x, 5):
+        power = functools.partial(math.pow, v * x)
+    return power(2.0)
+
+
+@pytest.mark.parametrize("function", [default_of_a_trip, closure_of_a_trip, partial_of_a_trip])
+def test_of_a_trip(function: Any) -> None:
+    with pytest.raises(adjit.AdjitError, match="a function that was made in a trip of a loop, called in another one"):
         adjit.grad(function, target="python")(0.5)

@@ -31,7 +31,7 @@ from adjit.transform.elaborate.values.extents import (
     of_extents,
     still_fixed,
 )
-from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
+from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess, LocalFunction
 from adjit.transform.elaborate.values.merged import (
     EMPTY,
     NOTHING,
@@ -63,6 +63,7 @@ from adjit.transform.elaborate.values.values import (
     Value,
     is_mutable,
     leaves_of,
+    options_in,
     parts_of,
     rebuild,
     seen,
@@ -578,7 +579,8 @@ def carried_loop(
             slots = compared
             continue
         wider = {
-            name: _wider(ctx, name, slot, afters[name], asked.get(name) is not None) for name, slot in slots.items()
+            name: _wider(ctx, loop, name, slot, afters[name], asked.get(name) is not None)
+            for name, slot in slots.items()
         }
         if wider != slots:
             unread = {n: _entry_slot(asked.get(n)) for n, slot in slots.items() if slot.shape is None}
@@ -804,7 +806,7 @@ def _entry_slot(value: Value | None) -> _Slot:
     return _Slot(structure(value), tuple(leaf.type for leaf in leaves_of(value)))
 
 
-def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None, is_asked: bool) -> _Slot:
+def _wider(ctx: Context, loop: object, name: str, slot: _Slot, value: Value | None, is_asked: bool) -> _Slot:
     """What a loop carries in a variable that a trip leaves so. `is_asked`: a trip hands on what the one before left."""
     if isinstance(value, Poison) and (slot.shape is not None or is_asked):
         return _Slot(structure(value))
@@ -814,6 +816,8 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None, is_asked: 
     if slot.shape is None or (slot.guessed and (found.shape != slot.shape or found.types != slot.types)):
         return found
     assert found.shape is not None
+    if _is_defined_anew(loop, slot.shape, found.shape):
+        return _Slot(structure(Poison("It is a function that each trip of a loop defines.")))
     shape = both_shapes(ctx, slot.shape, found.shape)
     if shape is None and not name.startswith(CELL):
         shape = choice(ctx, slot.shape, found.shape)
@@ -846,6 +850,20 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None, is_asked: 
             return _read_by_none(ctx, name, why)
         merged.append(both)
     return _Slot(shape, tuple(merged), slot.guessed)
+
+
+def _is_defined_anew(loop: object, one: Shape, other: Shape) -> bool:
+    """Whether a variable has another function each time that a trip is elaborated, of the same text."""
+    first, second = (
+        [
+            option.parts[0].value
+            for option in options_in(shape)
+            if option.kind == "static" and isinstance(option.parts[0], Static)
+        ]
+        for shape in (one, other)
+    )
+    own = [each for each in first if isinstance(each, LocalFunction) and loop in each.loops]
+    return any(isinstance(each, LocalFunction) and a.node is each.node and a != each for a in own for each in second)
 
 
 def _read_by_none(ctx: Context, name: str, why: str) -> _Slot:

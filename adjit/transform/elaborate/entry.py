@@ -53,6 +53,7 @@ from adjit.transform.elaborate.values.frame import (
 )
 from adjit.transform.elaborate.values.launches import Launched
 from adjit.transform.elaborate.values.names import kept, read_items
+from adjit.transform.elaborate.values.outliving import check_trips
 from adjit.transform.elaborate.values.record_arrays import records_of
 from adjit.transform.elaborate.values.values import (
     LEAF,
@@ -245,6 +246,8 @@ def _elaborated(
         origin=source.origin(source.node),
         comments=source.comments,
     )
+    if ctx.holds_values:
+        check_trips(made)
     _check_stores(made, source, around)
     made, same = without_detached(made)
     kernel = ctx.kernel

@@ -566,6 +566,7 @@ def partial(frame: Frame, args: Sequence[Value], named: Mapping[str, Value]) -> 
     ctx = frame.ctx
     function, *rest = args
     made = tuple(kept(frame, materialise(ctx, a)) for a in rest)
+    ctx.holds_values |= bool(ctx.loops)
     return Static(Partial(function, made, {n: kept(frame, materialise(ctx, v)) for n, v in named.items()}))
 
 

@@ -92,6 +92,7 @@ class Context:
         # functions that assign variables around them, and are called from other functions than the one around
         self.assigning: frozenset[cst.CSTNode] = frozenset()
         self.loops: list[object] = []  # those around what is elaborated
+        self.holds_values = False  # whether a function was made in one, which may hold values of a trip
         self.grows: dict[str, list[object]] = {}  # for each list, the loops in which it is made longer
         self.roomy: dict[
             tuple[object, str], tuple[ir.Operand, ...]
@@ -575,6 +576,7 @@ class LocalFunction(Followed):
     frame: Frame
     defaults: Mapping[str, Value] = field(hash=False)
     comprehensions: tuple[Names, ...] = field(default=(), compare=False)  # around it
+    loops: tuple[object, ...] = field(default=(), compare=False)  # those around it
     remembers: bool = False
 
     @property

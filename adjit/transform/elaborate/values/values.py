@@ -656,8 +656,8 @@ MOST_OPTIONS = 12  # of values that hold numbers and arrays
 
 def _either(left: Shape, right: Shape) -> Shape | None:
     """That of a value that is one or the other; None where one of them is a number, an array or not known."""
-    options = list(_options(left))
-    for new in _options(right):
+    options = list(options_in(left))
+    for new in options_in(right):
         found = ((k, joint(known, new)) for k, known in enumerate(options) if _NOTHING not in (known, new))
         place, both = next(((k, shape) for k, shape in found if shape is not None), (len(options), new))
         options[place : place + 1] = [both] if new not in options else options[place : place + 1]
@@ -665,7 +665,8 @@ def _either(left: Shape, right: Shape) -> Shape | None:
     return Shape("chosen", tuple(options)) if all(map(_is_option, options)) and with_parts <= MOST_OPTIONS else None
 
 
-def _options(shape: Shape) -> tuple[Shape, ...]:
+def options_in(shape: Shape) -> tuple[Shape, ...]:
+    """How those are put together that a value may be."""
     return shape.parts if shape.kind == "chosen" else (_NOTHING, *shape.parts) if shape.kind == "maybe" else (shape,)
 
 
