@@ -42,7 +42,7 @@ from adjit.transform.elaborate.values.frame import CallRaises, Frame
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.values import MADE_TEXT, Poison, Record, Static, TupleValue, Value, is_array, seen
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.source.syntax import body_of, inside
+from adjit.transform.source.syntax import always_returns, body_of, inside
 
 Block = Callable[[Frame, Sequence[Any]], None]
 
@@ -224,12 +224,12 @@ def attempt(frame: Frame, node: cst.Try, block: Block) -> None:
     ctx, outer = frame.ctx, frame.catching
     handlers = [_handler(frame, one) for one in node.handlers]
     frame.catching = (*outer, tuple(handlers))
-    with ctx.builder.region() as ops:
+    with ctx.builder.region() as own:
         block(frame, body_of(node.body))
-    ctx.builder.ops.extend(ops)
-    frame.catching = outer
+    frame.catching, ops = outer, tuple[ir.Op, ...](own)
     for handler in handlers:
-        _refuse_unseen(frame, handler, ops)
+        ops = _under(frame, handler, ops)
+    ctx.builder.ops.extend(ops)
 
     def case(k: int) -> None:
         if k == len(handlers):
@@ -329,6 +329,72 @@ _LAPACK = (
 _SILENT = (ZeroDivisionError, OverflowError, FloatingPointError, IndexError)
 
 
+def _under(frame: Frame, handler: Handler, ops: tuple[ir.Op, ...]) -> tuple[ir.Op, ...]:
+    """Operations as they are under a handler: one that does nothing but raise changes no value, and what they raise is
+    what it makes of that. Refuses any other that Python would call where this code does not."""
+    raised = _only_raises(frame, handler)
+    new = {} if raised is None else {kind: args for kind, args in raised.items() if kind is not None}
+    is_caught = any(h.catches(kind) for f in frame.ctx.frames for tried in f.catching for h in tried for kind in new)
+    own = {op.exception for op in ir.Region((), ops, ()).inside if isinstance(op, ir.Raise)}
+    of_calls = set(_unseen(ops, with_raised=False)) & {np.linalg.LinAlgError}
+    is_one = len(raised or ()) == 1 and not any(map(handler.catches, of_calls - new.keys()))
+    if raised is None or is_caught or (new and not is_one and any(map(handler.catches, own | of_calls))):
+        _refuse_unseen(frame, handler, ops)
+        return ops
+
+    def made(op: ir.Op) -> ir.Op:
+        if not new or not isinstance(op, ir.Raise) or not handler.catches(op.exception):
+            return op
+        ((kind, args),) = new.items()
+        return dataclasses.replace(op, exception=kind, args=args)
+
+    return ir.rewritten(ir.Region((), ops, ()), made).ops
+
+
+Message = tuple[ir.Operand | str, ...]
+
+
+def _only_raises(frame: Frame, handler: Handler) -> dict[type[BaseException] | None, Message] | None:
+    """What a handler raises, and what that says, None for what it has caught; None if it may do anything else."""
+    body = handler.node.body
+    nodes = list(inside(body, (cst.FunctionDef, cst.Lambda)))
+    if not always_returns(body_of(body)) or any(isinstance(n, cst.Return | cst.Break | cst.Continue) for n in nodes):
+        return None
+    name = None if handler.node.name is None else handler.node.name.name
+    found: dict[type[BaseException] | None, Message] = {}
+    for each in (node for node in nodes if isinstance(node, cst.Raise)):
+        raised = each.exc.func if isinstance(each.exc, cst.Call) else each.exc
+        if raised is None or (isinstance(raised, cst.Name) and raised is each.exc and _is_name(name, raised.value)):
+            found[None] = ()
+            continue
+        if isinstance(raised, cst.Name) and raised.value in frame.local_names:
+            return None
+        kind = evaluate(frame, raised)
+        if (
+            not isinstance(kind, Static)
+            or not isinstance(kind.value, type)
+            or not issubclass(kind.value, BaseException)
+        ):
+            return None
+        args = each.exc.args if isinstance(each.exc, cst.Call) else ()
+        found[kind.value] = tuple(_written(argument.value) for argument in args)
+    return found
+
+
+def _is_name(node: cst.CSTNode | None, name: str) -> bool:
+    return isinstance(node, cst.Name) and node.value == name
+
+
+def _written(node: cst.BaseExpression) -> str:
+    """What an exception says, as it is written, of which nothing need be known."""
+    if isinstance(node, cst.SimpleString):
+        return str(node.evaluated_value)
+    code = cst.Module([]).code_for_node
+    if isinstance(node, cst.FormattedString):
+        return "".join(p.value if isinstance(p, cst.FormattedStringText) else code(p) for p in node.parts)
+    return code(node)
+
+
 def _refuse_unseen(frame: Frame, handler: Handler, ops: Sequence[ir.Op]) -> None:
     """Refuses a handler that Python would call where this code does not."""
     wanted = next((kind for kind in _unseen(ops) if handler.catches(kind)), None)
@@ -345,18 +411,20 @@ def _refuse_unseen(frame: Frame, handler: Handler, ops: Sequence[ir.Op]) -> None
     )
 
 
-def _unseen(ops: Sequence[ir.Op], in_array: bool = False, is_positive: bool = False) -> Iterator[type[BaseException]]:
+def _unseen(
+    ops: Sequence[ir.Op], in_array: bool = False, is_positive: bool = False, with_raised: bool = True
+) -> Iterator[type[BaseException]]:
     """What these operations may raise in Python; divisions of whole arrays raise nothing there."""
     tests = {op.outs[0] for op in ops if isinstance(op, ir.Call) and op.callee is is_positive_definite}
     for op in ops:
-        if isinstance(op, ir.Raise):
+        if isinstance(op, ir.Raise) and with_raised:
             yield op.exception
         elif isinstance(op, ir.Call):
             yield from _raised_by(op, in_array, is_positive)
         in_map = in_array or (isinstance(op, ir.For) and op.order_free)
         for k, region in enumerate(op.regions):
             is_tested = isinstance(op, ir.If) and op.condition in tests and k == 0
-            yield from _unseen(region.ops, in_map, is_positive or is_tested)
+            yield from _unseen(region.ops, in_map, is_positive or is_tested, with_raised)
 
 
 def _raised_by(op: ir.Call, in_array: bool, is_positive: bool) -> Iterator[type[BaseException]]:
