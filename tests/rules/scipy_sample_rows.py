@@ -61,6 +61,7 @@ DISTANCES: list[Row] = [
     ],
 ]
 
+SECTIONS = np.array([[0.2, 0.1, -0.3, 1.0, 0.4, 0.1], [1.0, -0.5, 0.2, 1.0, -0.3, 0.2]])
 FILTERS: list[Row] = [
     row(signal.convolve, lambda a, b: signal.convolve(a, b, mode="same"), vector(4), vector(3)),
     row(signal.fftconvolve, lambda a, b: signal.fftconvolve(a, b, "valid"), vector(4), vector(2), tags="double"),
@@ -77,6 +78,22 @@ FILTERS: list[Row] = [
         tags="double",
     ),
     row(signal.lfilter, lambda x: signal.lfilter([1.0, -0.8], [1.0], x), array(2, 3), tags="double", note="of-rows"),
+    row(signal.sosfilt, lambda x: signal.sosfilt(SECTIONS, x), vector(5), tags="double"),
+    row(
+        signal.sosfilt,
+        lambda s, x: signal.sosfilt(s * np.array([[1.0, 1.0, 1.0, 0.0, 0.5, -0.2]]) + SECTIONS, x),
+        positive,
+        array(2, 4),
+        tags="double",
+        note="of-rows",
+    ),
+    row(
+        signal.sosfilt,
+        lambda x: signal.sosfilt(signal.butter(2, [0.2, 0.5], "bandpass", output="sos"), x),
+        vector(5),
+        tags="double",
+        note="designed",
+    ),
     row(signal.savgol_filter, lambda x: signal.savgol_filter(x, 5, 2), vector(8), tags="double"),
     row(signal.detrend, lambda x: signal.detrend(x), vector(4), tags="double"),
     row(signal.detrend, lambda x: signal.detrend(x, type="constant"), array(2, 3), tags="double", note="constant"),

@@ -96,6 +96,21 @@ def lfilter(b, a, x, axis=-1, zi=None):
     return out
 
 
+@decomposition(ss.sosfilt)
+def sosfilt(sos, x, axis=-1, zi=None):
+    sos, x = np.asarray(sos), np.asarray(x)
+    if sos.ndim != 2 or sos.shape[1] != 6:
+        raise ValueError("sos array must be shape (n_sections, 6)")
+    if zi is not None:
+        raise NotImplementedError("scipy.signal.sosfilt with initial conditions: write the recurrences as loops")
+    out = x.astype(common_dtype((sos, x)))
+    for k in range(sos.shape[0]):
+        if sos[k, 3] != 1.0:
+            raise ValueError("sos[:, 3] should be all ones")
+        out = lfilter(sos[k, :3], sos[k, 3:], out, axis)
+    return out
+
+
 @decomposition(ss.savgol_filter)
 def savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="interp", cval=0.0):
     x = np.asarray(x)
