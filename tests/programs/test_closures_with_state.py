@@ -209,6 +209,20 @@ def recursive_and_reads(x):
     return visit(40.0 * x) * depth
 
 
+def recursive_with_its_own(x):
+    def visit(y):
+        depth = 0.0
+
+        def add(t):
+            nonlocal depth
+            depth = depth + t
+            return depth
+
+        return y if y < 0.5 else called(add, y) + visit(0.5 * y) * x + depth
+
+    return visit(40.0 * x)
+
+
 def reads_before(x):
     def add(t):
         nonlocal total
@@ -231,6 +245,7 @@ def under_a_derivative(x):
         (counts_steps_of_a_method, "a call from another function of residual, which assigns to `calls`"),
         (counts_points_of_a_rule, "a call from another function of density, which assigns to `calls`"),
         (recursive_and_reads, "visit, which calls itself and uses `depth`"),
+        (recursive_with_its_own, "visit, which calls itself and uses `depth`"),
         (reads_before, "`total`, which a function defined inside assigns, is read before"),
         (under_a_derivative, "process"),
     ],

@@ -609,11 +609,15 @@ def _check_recursive(frame: Frame, function: LocalFunction) -> None:
     that a statement makes."""
     names = (each.value for each in inside(function.node.body, ()) if isinstance(each, cst.Name))
     if several := [name for name in names if isinstance(frame.env.get(name), Shared)]:
-        raise frame.ctx.unsupported(
-            f"{function.name}, which calls itself and uses `{several[0]}`, that functions defined inside assign",
-            "Pass it as an argument, and return the new value.",
-            why="How deep that goes is known at run time only.",
-        )
+        _refuse_recursive(frame, function.name, several[0])
+
+
+def _refuse_recursive(frame: Frame, function: str, name: str) -> None:
+    raise frame.ctx.unsupported(
+        f"{function}, which calls itself and uses `{name}`, that functions defined inside assign",
+        "Pass it as an argument, and return the new value.",
+        why="How deep that goes is known at run time only.",
+    )
 
 
 def _share(frame: Frame, node: cst.FunctionDef) -> None:
@@ -622,6 +626,8 @@ def _share(frame: Frame, node: cst.FunctionDef) -> None:
     assigning = ctx.assigning and [each for each in inside(node.body, ()) if each in ctx.assigning]
     names = {name for each in assigning if isinstance(each, cst.FunctionDef) for name in nonlocals(each)}
     for name in sorted(names & own_names(node)):
+        if any(frame.source is each for each in ctx.recursive.values()):
+            _refuse_recursive(frame, frame.source.name, name)
         ctx.cells += 1
         shared = Shared(ctx.cells, name)
         if name in frame.env:
