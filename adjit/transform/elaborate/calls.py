@@ -510,20 +510,6 @@ def _worked_out(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping
         raise ctx.mismatch(f"{spoken(callee)}: {error}", "See its documentation.") from None
 
 
-def _is_known(value: Value) -> bool:
-    """Whether it is an object, a number, or a list or tuple of those, all known while compiling."""
-    if isinstance(value, TupleValue):
-        return all(map(_is_known, value.items))
-    return isinstance(value, Static) or (isinstance(value, ir.Const) and not is_array(value))
-
-
-def _python_object(value: Value) -> Any:
-    """What such a value is in Python."""
-    if isinstance(value, TupleValue):
-        return (list if value.is_list else tuple)(map(_python_object, value.items))
-    return object_of(value, TypeError)
-
-
 # Methods of lists and dictionaries from outside that leave them as they are.
 _READING = frozenset(("items", "keys", "values", "get", "copy", "index", "count"))
 
