@@ -329,8 +329,15 @@ def _named_item(frame: Frame, target: cst.Subscript, value: Value) -> Value:
 
 def _is_in_a_list(frame: Frame, value: ir.Var) -> bool:
     """Whether a list or an object has it, as what a method puts there and returns."""
-    parts = (part for state in frame.lists().values() for part in parts_of(state))
-    return any(leaf is value for part in parts for leaf in leaves_of(part))
+    known = frame.ctx.variables_in
+    for state in frame.lists().values():
+        found = known.get(id(state))
+        if found is None or found[0] is not state:
+            leaves = (leaf for part in parts_of(state) for leaf in leaves_of(part))
+            found = known[id(state)] = (state, frozenset(leaf for leaf in leaves if isinstance(leaf, ir.Var)))
+        if value in found[1]:
+            return True
+    return False
 
 
 def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | None:

@@ -89,6 +89,7 @@ class Context:
         # the open regions that are run through once, as sides of branches are; and what is run through item by item
         self.sides = self.taking = 0
         self.cells = 0  # lists that got a name
+        self.variables_in: dict[int, tuple[Value, frozenset[ir.Var]]] = {}  # what lists and objects hold, by their ids
         # functions that assign variables around them, and are called from other functions than the one around
         self.assigning: frozenset[cst.CSTNode] = frozenset()
         self.loops: list[object] = []  # those around what is elaborated
