@@ -46,7 +46,24 @@ def of_a_legacy_state(x):
     return np.sum(y[state.permutation(3)] * x) * state.uniform(0.5, 1.5)
 
 
-@pytest.mark.parametrize("function", [numbers, arrays, picked, of_a_legacy_state], ids=lambda f: f.__name__)
+def of_each_length(x):
+    rng, total = np.random.default_rng(3), 0.0
+    for k in range(1, 4):
+        total += np.sum(rng.normal(x[0] * np.ones(k), x[1]))
+    return total
+
+
+def along_grids(x):
+    rng = np.random.default_rng(3)
+    near = rng.normal(x[0], 0.1 + 0.05 * np.geomspace(0.1, x[1], 4)) + rng.laplace(0.0, x[0] * np.linspace(1, 2, 4))
+    far = rng.uniform(-x[1], np.arange(4.0)) * rng.lognormal(0.0, x[2] * np.arange(0.1, 0.9, 0.2))
+    last = rng.exponential(x[0] * np.linspace(1, 2, 4, endpoint=False)) + rng.gumbel(np.logspace(0, x[0], 4), 0.3)
+    return np.sum(near * far * last) + np.sum(rng.logistic(x[2] * np.eye(3), 1.0)) * rng.rayleigh(x[1] + np.arange(2))
+
+
+@pytest.mark.parametrize(
+    "function", [numbers, arrays, picked, of_a_legacy_state, of_each_length, along_grids], ids=lambda f: f.__name__
+)
 def test_seeded(function) -> None:
     check(function, lambda: (X.copy(),), second=False)
 
@@ -55,13 +72,31 @@ def test_seeded_draws_are_numpys() -> None:
     assert adjit.value_and_grad(numbers, target="python")(X)[0] == numbers(X)
     assert adjit.value_and_grad(of_a_legacy_state, target="python")(X)[0] == of_a_legacy_state(X)
     np.testing.assert_array_equal(adjit.vjp(arrays, X, target="python")[0], arrays(X))
+    np.testing.assert_allclose(adjit.vjp(along_grids, X, target="python")[0], along_grids(X), rtol=1e-14)
     np.testing.assert_allclose(adjit.value_and_grad(numbers)(X)[0], numbers(X), rtol=1e-14)
+
+
+def test_how_many_points_a_grid_has_is_known_while_compiling() -> None:
+    def function(x):
+        whole = np.arange(7), np.arange(2, 9, 3), np.arange(5, 2), np.arange(9, 2, -2)
+        parts = np.arange(0.5), np.arange(1.0, 2.0, 0.3), np.arange(2.0, 0.0, -0.5), np.arange(0.1, 0.4, 0.1)
+        others = np.linspace(0, 1), np.linspace(0, 1, 1), np.linspace(0, x, 0), np.geomspace(1, x, 3)
+        units = np.eye(2), np.eye(2, 3), np.identity(2)
+        rng, total = np.random.default_rng(3), 0.0
+        for grid in (*whole, *parts, *others, *units):
+            total += np.sum(rng.normal(x * grid, 1.0)) * grid.size
+        return total
+
+    value, bar = adjit.value_and_grad(function, target="python")(1.3)
+    np.testing.assert_allclose(value, function(1.3), rtol=1e-14)
+    np.testing.assert_allclose(bar, (function(1.3001) - function(1.2999)) / 2e-4, rtol=1e-6)
 
 
 REFUSED = [
     (lambda rng, x: rng.gamma(x[0], 2.0), "`gamma` .* a number that is not constant"),
     (lambda rng, x: rng.poisson(x[0]) * x[0], "`poisson` .* a number that is not constant"),
     (lambda rng, x: rng.normal(x[x > 0.0], 1.0)[0], "`normal` .* not constant"),
+    (lambda rng, x: rng.normal(np.arange(0.0, x[0], 0.1), 1.0)[0], "`normal` .* not constant"),
     (lambda rng, x: rng.choice(x[x > 0.0]), "`choice` .* not constant"),
     (lambda rng, x: rng.normal(0.0, -1.0) * x[0], "scale < 0"),
     (lambda rng, x: rng.normal(x[0], 1.0, dtype=np.float32), "with these arguments"),

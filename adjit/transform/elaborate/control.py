@@ -701,7 +701,7 @@ def as_it_is(frame: Frame) -> Callable[[], None]:
     ctx = frame.ctx
     before, state, depth = dict(frame.env), (frame.in_loop, frame.earlier, frame.sought), len(ctx.active_calls)
     held = ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, len(ctx.bound)
-    places = len(ctx.call_places)
+    places, rules = len(ctx.call_places), len(ctx.decomposed)
     of_frame = frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source
     lists_taken = set(ctx.put_away), {name: set(known) for name, known in ctx.changes.items()}
 
@@ -710,7 +710,7 @@ def as_it_is(frame: Frame) -> Callable[[], None]:
         ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, bound = held
         ctx.put_away, ctx.changes = lists_taken
         frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source = of_frame
-        del ctx.active_calls[depth:], ctx.call_places[places:], ctx.bound[bound:]
+        del ctx.active_calls[depth:], ctx.call_places[places:], ctx.bound[bound:], ctx.decomposed[rules:]
 
     return forget
 

@@ -119,12 +119,28 @@ def whole_call(
     ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=outs, options=options, effect=effect))
     for out in outs:
         if isinstance(out.type, types.Array):
-            ctx.new_array(out)
+            ctx.new_array(out, _known_shape(callee, args))
             ctx.ordered(out, () if is_in_c_order(callee) else args)
     return TupleValue(outs) if isinstance(type_, types.BaseTuple) else outs[0]
 
 
 _PRODUCTS = (operator.matmul, np.dot, np.vdot)
+
+
+def _known_shape(callee: Any, args: Sequence[ir.Operand]) -> tuple[ir.Operand, ...] | None:
+    """The shape of a grid, or of a unit matrix, that is known while compiling."""
+    shape: tuple[ir.Operand, ...]
+    if callee in (np.linspace, np.geomspace):
+        shape = (args[2] if len(args) > 2 else ir.integer(50),)
+    elif callee in (np.eye, np.identity):
+        shape = (args[0], args[1] if len(args) > 1 else args[0])
+    else:
+        return None
+    return shape if all(_is_extent(n) for n in shape) else None
+
+
+def _is_extent(number: ir.Operand) -> bool:
+    return isinstance(number, ir.Const) and isinstance(number.type, types.Integer) and number.value >= 0
 
 
 def _of_one_type(ctx: Context, args: Sequence[ir.Operand]) -> list[ir.Operand]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -114,11 +115,21 @@ def _arange(frame: Frame, *given_or_none: Value | None) -> Value:
         raise ctx.unsupported("np.arange with a step and no stop", "Give start, stop and step.")
     numbers = [operand(ctx, taken(frame, "np.arange", "number", e)) for e in given]
     grid = whole_call(ctx, np.arange, numbers)
-    known = [e.value for e in numbers if isinstance(e, ir.Const) and isinstance(e.type, types.Integer)]
-    is_known = ctx.knows_extents and len(known) == len(numbers) and known[2:] != [0]
-    if is_known and isinstance(grid, ir.Var):
-        ctx.shapes[grid] = (ir.integer(len(np.arange(*known))),)
+    count = _count_of(numbers)
+    if count is not None and isinstance(grid, ir.Var):
+        ctx.shapes[grid] = (ir.integer(count),)
     return converted(ctx, grid, dtype_argument(frame, kind, dtype(grid)))
+
+
+def _count_of(ends: Sequence[ir.Operand]) -> int | None:
+    """How many numbers np.arange makes of these, where that is known while compiling."""
+    known = [e.value for e in ends if isinstance(e, ir.Const) and isinstance(e.type, types.Integer | types.Float)]
+    if len(known) < len(ends) or not all(map(math.isfinite, known)) or 0 in known[2:]:
+        return None
+    if all(isinstance(value, int | np.integer) for value in known):
+        return len(range(*map(int, known)))
+    start, stop, step = (0, *known, 1) if len(known) == 1 else (*known, 1)[:3]
+    return max(0, math.ceil(float((stop - start) / step)))
 
 
 def _eye(callee: Any) -> Handler:
