@@ -1,5 +1,7 @@
 """Generators of random numbers in programs: seeded inside, or arguments."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -90,6 +92,99 @@ def test_how_many_points_a_grid_has_is_known_while_compiling() -> None:
     value, bar = adjit.value_and_grad(function, target="python")(1.3)
     np.testing.assert_allclose(value, function(1.3), rtol=1e-14)
     np.testing.assert_allclose(bar, (function(1.3001) - function(1.2999)) / 2e-4, rtol=1e-6)
+
+
+# -------------------------------------------------------------------- loops that draw, run while compiling
+
+
+def spikes_of_a_neuron(x):
+    n = 60
+    rng = np.random.default_rng(5)
+    drive = np.convolve(rng.standard_normal(n), [0.5, 0.3, 0.2], "same")
+    spikes, times, rest = np.zeros(n, dtype=int), [], 0
+    for t in range(n):
+        if rest > 0:
+            rest -= 1
+            continue
+        if rng.random() < min(0.6, 0.3 * np.exp(drive[t])):
+            spikes[t] = 1
+            times.append(t)
+            rest = 3
+    rate = np.exp(x[0] + x[1] * drive)
+    late = sum(math.exp(-k * x[2]) for k in times)
+    return np.sum(spikes * np.log(rate) - rate) + late * rng.normal(x[0], 1.0)
+
+
+def rejected(x, seed=4, most=9):
+    state, kept = np.random.RandomState(seed), []
+    while len(kept) < most:
+        candidate = state.normal(0.0, 2.0)
+        if abs(candidate) < 1.5 and state.rand() < 0.7:
+            kept.append(candidate)
+    return np.sum(np.array(kept) * x[0]) ** 2 + state.rand() * x[1] + kept[2] * x[2]
+
+
+def of_a_helper(x):
+    return rejected(x, 7, 3) * rejected(x, 8, 80)
+
+
+def changed_afterwards(x):
+    rng = np.random.default_rng(5)
+    y, z = np.zeros(4), rng.standard_normal(4)
+    for k in range(4):
+        if rng.random() < 0.5:
+            y[k] = rng.normal()
+    w = y
+    y[1] += x[0]
+    z *= x[1]
+    z[1:] += x[2]
+    return np.sum(w * y * z)
+
+
+@pytest.mark.parametrize("function", [spikes_of_a_neuron, rejected, of_a_helper, changed_afterwards])
+def test_loops_that_draw(function) -> None:
+    check(function, lambda: (X.copy(),), second=False)
+    np.testing.assert_allclose(adjit.value_and_grad(function, target="python")(X)[0], function(X), rtol=1e-13)
+
+
+def goes_as_far_as_told(x):
+    rng, y = np.random.default_rng(3), 0.0
+    for _ in range(30):
+        if rng.random() < x[0]:
+            y += x[1]
+    return y
+
+
+def test_a_loop_that_reads_an_argument_is_written_out() -> None:
+    derivative = adjit.value_and_grad(goes_as_far_as_told, target="python")
+    for x in (X, 0.1 * X):
+        value, bar = derivative(x)
+        assert value == goes_as_far_as_told(x)
+        assert bar[0] == 0.0
+        assert bar[1] == pytest.approx(value / x[1])
+
+
+def goes_far(x):
+    rng, y = np.random.default_rng(3), 0.0
+    for _ in range(3000):
+        if rng.random() < x[0]:
+            y += x[1]
+    return y
+
+
+def shows_how_far_it_is(x):
+    rng, y = np.random.default_rng(3), 0.0
+    for k in range(3000):
+        y += rng.random()
+        print(k)
+    return y * x[0]
+
+
+@pytest.mark.parametrize("function", [goes_far, shows_how_far_it_is])
+def test_loops_that_are_not_run_while_compiling(function, capsys) -> None:
+    with pytest.raises(errors.Unsupported, match="seeded inside, and draws in a loop"):
+        adjit.grad(function, target="python")(X)
+    assert capsys.readouterr().out == ""
 
 
 REFUSED = [

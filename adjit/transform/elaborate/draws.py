@@ -5,24 +5,29 @@ In: `np.random.default_rng(seed)` of a constant, and its methods. Out: constants
     rng = np.random.default_rng(0)
     z = rng.normal(m, s, (n, 2))            of constants n: z = m + s * <an array of constants>
 
-A generator is a record, whose state is followed along the paths of the program: draws in loops that are not written
-out, which would be others in each trip, are refused.
+A generator is a record, whose state is followed along the paths of the program. A loop that draws is run by Python, if
+all that it reads is known while compiling (`source/beforehand.py`); draws in other loops that are not written out, as
+they would be others in each trip, are refused.
 """
 
 from __future__ import annotations
 
+import builtins
+import dataclasses
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
+import libcst as cst
 import numpy as np
 
 from adjit import errors
 from adjit.rules.registry import lookup
 from adjit.transform import ir
 from adjit.transform.elaborate.values.arrays import array_of
-from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, wrap
+from adjit.transform.elaborate.values.lists import in_memory
 from adjit.transform.elaborate.values.names import changed, under_a_cell
 from adjit.transform.elaborate.values.values import (
     Record,
@@ -31,9 +36,13 @@ from adjit.transform.elaborate.values.values import (
     Value,
     described,
     object_of,
+    operands_in,
     parts_of,
+    seen,
 )
+from adjit.transform.source.beforehand import run_beforehand
 from adjit.transform.source.parameters import misfit
+from adjit.transform.source.syntax import inside
 
 _Drawing = np.random.Generator | np.random.RandomState
 KINDS = (np.random.Generator, np.random.RandomState)  # those of which a program may make its own
@@ -131,7 +140,78 @@ def _drawn(frame: Frame, owner: Record, name: str, args: Sequence[Any], named: M
     except (TypeError, ValueError) as error:
         raise frame.ctx.mismatch(f"`{name}` of a generator: {error}", "See NumPy's documentation.") from None
     changed(frame, owner, _of_state(generator), f"`{name}`")
-    return wrap(frame.ctx, found)
+    return _drawn_array(frame, found) if isinstance(found, np.ndarray) else wrap(frame.ctx, found)
+
+
+def _drawn_array(frame: Frame, array: np.ndarray[Any, Any]) -> Value:
+    """An array that is known while compiling: a constant, or where such arrays are changed a copy, made at each run."""
+    ctx, value = frame.ctx, wrap(frame.ctx, array)
+    if ctx.copies_drawn and not frame.is_rule:
+        return copied(ctx, value)
+    ctx.drawn[id(array)] = array
+    return value
+
+
+# ------------------------------------------------------------------------------------------------------------- in loops
+
+MOST_ITEMS = 64  # of a list that are values of their own
+
+
+def after_draws(frame: Frame, loop: cst.For | cst.While, known: Container[Any]) -> dict[str, Value] | None:
+    """What a loop that draws from a generator seeded inside makes of variables, if all that it reads is known while
+    compiling, else None; `known`: functions of libraries that have no effects, besides those that have a rule."""
+    if frame.is_rule or frame.home is not None or frame.giving is not None or not _draws(frame, loop):
+        return None
+    parsed, source = frame.source.parsed(loop), frame.source
+    if parsed is None:
+        return None
+    own = frame.local_names | source.parameters.parameters.keys()
+
+    def outside(name: str) -> Any:
+        scopes = (source.closure, source.globals, vars(builtins))
+        return next(scope for scope in scopes if name in scope)[name]
+
+    def is_known(function: Any) -> bool:
+        entry = lookup(function)
+        return function in known or (entry is not None and not entry.effect)
+
+    found = run_beforehand(*parsed, frozenset(own), frame.constants, outside, is_known)
+    if found is None or not all(map(_is_taken, found.values())):
+        return None
+    return {name: _found(frame, one) for name, one in found.items()}
+
+
+def _draws(frame: Frame, loop: cst.For | cst.While) -> bool:
+    """Whether a loop has to do with a generator that is seeded inside."""
+    names = {node.value for node in inside(loop) if isinstance(node, cst.Name)}
+    values = (seen(frame.env, frame.env[name]) for name in names & frame.env.keys())
+    return any(isinstance(value, Record) and value.of in KINDS for value in values)
+
+
+def _is_taken(thing: Any) -> bool:
+    return not isinstance(thing, list) or len(thing) <= MOST_ITEMS or all(isinstance(one, _NUMBERS) for one in thing)
+
+
+_NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+def _found(frame: Frame, thing: Any) -> Value:
+    """What a variable holds after such a loop."""
+    if isinstance(thing, KINDS):
+        return _of_state(thing)
+    if isinstance(thing, np.ndarray):
+        return _drawn_array(frame, thing)
+    if not isinstance(thing, list):
+        return wrap(frame.ctx, thing)
+    items = tuple(wrap(frame.ctx, one) for one in thing)
+    if len(items) <= MOST_ITEMS:
+        return TupleValue(items, is_list=True)
+    table = in_memory(frame.ctx, items)
+    buffers = (part for buffer in table.buffers for part in operands_in(copied(frame.ctx, buffer)))
+    return dataclasses.replace(table, buffers=tuple(buffers))
+
+
+# ----------------------------------------------------------------------------------------------------------- constants
 
 
 def _constant(frame: Frame, name: str, value: Value) -> Any:

@@ -41,6 +41,7 @@ from adjit.transform.elaborate.values.frame import (
     AssignsFromAfar,
     ChosenChanges,
     Context,
+    DrawnChanges,
     ExtentsDiffer,
     Frame,
     Guess,
@@ -146,12 +147,13 @@ def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.F
     """What `run` makes: items of lists are as they are where a variable takes them, if nothing replaces them or changes
     what is in them, and of one shape; calls of functions by themselves are written out, if they come to an end."""
     owns_rows, items_change, own_extents, keeps_chosen, recursive = False, False, False, False, list[object]()
+    copies_drawn = False
     changing: dict[object, str] = {}
     assigning: set[cst.CSTNode] = set()
     while True:
         ctx = new_context(build_derivative)
         ctx.owns_rows, ctx.items_change, ctx.own_extents = owns_rows, items_change, own_extents
-        ctx.keeps_chosen, ctx.assigning = keeps_chosen, frozenset(assigning)
+        ctx.keeps_chosen, ctx.copies_drawn, ctx.assigning = keeps_chosen, copies_drawn, frozenset(assigning)
         ctx.recursive, ctx.changing = dict.fromkeys(recursive), changing
         try:
             return run(ctx)
@@ -165,6 +167,8 @@ def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.F
             keeps_chosen = True
         except AssignsFromAfar as found:
             assigning.add(found.node)
+        except DrawnChanges:
+            copies_drawn = True
         except RunsThroughChanges as found:
             changing[found.loop] = found.how
         except RecursesAtRunTime as found:
@@ -248,7 +252,7 @@ def _elaborated(
     )
     if ctx.holds_values:
         check_trips(made)
-    _check_stores(made, source, around)
+    _check_stores(ctx, made, source, around)
     made, same = without_detached(made)
     kernel = ctx.kernel
     made = made if kernel is None else _yielding_what_it_stores(made, kernel.launched.axes + 1)
@@ -423,7 +427,7 @@ def _stores(function: ir.Function) -> dict[ir.Op, ir.Operand]:
     return {op: target for op, target in targets if target is not None}
 
 
-def _check_stores(function: ir.Function, source: FunctionSource, around: int) -> None:
+def _check_stores(ctx: Context, function: ir.Function, source: FunctionSource, around: int) -> None:
     """Refuses a store into an array that outlives the call, under whatever name; `around`: how many parameters, the
     last ones, belong to the function around it."""
     aliases, parameters = function.analysis(Aliases), source.parameters.parameters
@@ -437,7 +441,9 @@ def _check_stores(function: ir.Function, source: FunctionSource, around: int) ->
     for op, target in _stores(function).items():
         memory = named_by(function, [target])
         name = next((name for param, name in defaults.items() if param in memory), "")
-        if any(isinstance(each, ir.Const) for each in memory):
+        if constants := [each for each in memory if isinstance(each, ir.Const)]:
+            for constant in constants:
+                ctx.changes_drawn(constant)
             what, instead, why = CHANGED_GLOBAL
         elif aliases.find(target) in enclosing:
             what = "an array of the enclosing function is changed by one that is differentiated inside it"
@@ -485,6 +491,7 @@ def _body(
     with ctx.entered(frame):
         # (which may change what other names hold, and so makes another environment)
         own = {name: kept(frame, value) for name, value in env.items()}
+        frame.constants = {name: v.value for name, v in env.items() if isinstance(v, ir.Const) and not ir.is_array(v)}
         frame.env.update(own)
         if len(ctx.frames) == 1:
             of_calls = (name for name, p in source.parameters.parameters.items() if isinstance(p.default, list | dict))

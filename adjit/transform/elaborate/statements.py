@@ -26,8 +26,10 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import control, tables
-from adjit.transform.elaborate.assignment import annotated_assignment, assign, assignment, augmented_assignment
+from adjit.transform.elaborate.assignment import annotated_assignment, assign, assignment, augmented_assignment, bind
+from adjit.transform.elaborate.builtin_calls import INTRINSICS
 from adjit.transform.elaborate.containers import append, drained
+from adjit.transform.elaborate.draws import after_draws
 from adjit.transform.elaborate.exceptions import assertion, attempt, factorises, raising
 from adjit.transform.elaborate.expressions import (
     Facts,
@@ -298,6 +300,18 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
     orelse = body_of(node.orelse.body)
     with contextlib.nullcontext() if isinstance(node, cst.While) else ended(frame):
         control.conditional(frame, broke, lambda: None, lambda: block(frame, orelse))
+
+
+def _loop(frame: Frame, node: cst.For | cst.While) -> None:
+    """A loop; one that draws, and reads what is known while compiling, is run then."""
+    found = after_draws(frame, node, INTRINSICS)
+    if found is not None:
+        for name, value in found.items():
+            bind(frame, name, value)
+    elif isinstance(node, cst.For):
+        _for(frame, node)
+    else:
+        _while(frame, node)
 
 
 def _for(frame: Frame, node: cst.For) -> None:
@@ -943,8 +957,8 @@ _HANDLERS: dict[type, Callable[[Frame, Any], None]] = {
     cst.Raise: raising,
     cst.Try: lambda frame, node: attempt(frame, node, block),
     cst.If: _if,
-    cst.For: _for,
-    cst.While: _while,
+    cst.For: _loop,
+    cst.While: _loop,
     cst.FunctionDef: _function,
     cst.Del: _del,
     cst.Match: lambda frame, node: match(frame, node, block),

@@ -139,6 +139,13 @@ class FunctionSource:
         span = self._text.span(node)
         return Origin(self.filename, self.name, *span, self._text.on_one_line(node, span), tuple(comments))
 
+    def parsed(self, node: cst.CSTNode) -> tuple[Sequence[ast.stmt], ast.stmt] | None:
+        """A statement of the function's body and all of that, as Python's own parser has read them; None of others."""
+        found, statement = self._text.definition, self._text.statements.get(node)
+        if not isinstance(found, ast.FunctionDef) or statement is None or node in self.stands_for:
+            return None
+        return (found.body, statement) if any(each is statement for each in found.body) else None
+
     @property
     def comments(self) -> tuple[UserComment, ...]:
         """All the comments in the function."""

@@ -123,6 +123,10 @@ class Context:
         self.changing: Mapping[object, str] = {}  # those that run through what they change, and how they do
         # whether lists and objects that are chosen at run time stay those that they are, as they are changed
         self.keeps_chosen = False
+        # the arrays that generators drew while the program was compiled, by identity, and whether they are copied, as
+        # some are changed
+        self.drawn: dict[int, Any] = {}
+        self.copies_drawn = False
         self.copied_cells: set[str] = set()  # and those of which a variable has what is in them
         # whether the arrays and lists in lists that grow have extents of their own, each one
         self.own_extents = False
@@ -279,6 +283,11 @@ class Context:
                 why="The list may have changed since it was taken from there.",
             )
         self.stale |= self.copied_rows
+
+    def changes_drawn(self, array: ir.Const) -> None:
+        """Begins again with copies of what generators draw, where this array is one of those."""
+        if id(array.value) in self.drawn and not self.copies_drawn:
+            raise DrawnChanges
 
     def refuse_stale(self, name: str, value: Value) -> None:
         """Refuses to read an array that a list has changed, as one of its items, and that is not that item here."""
@@ -480,6 +489,7 @@ class Frame:
         # the expression that is all of the statement at hand, what is assigned to aside, and how deep it stands
         self.whole: cst.CSTNode | None = None
         self.stands_at: tuple[int, int] = (0, 0)
+        self.constants: dict[str, Any] = {}  # what is known of the parameters
         self.shared: tuple[str, ...] = ()  # the variables that functions defined inside assign
         self.begun = 0  # how many operations there were when the statement at hand began
         self.giving: Giving | None = None  # of a generator, who runs through it
@@ -642,6 +652,10 @@ class AssignsFromAfar(Exception):
     def __init__(self, node: cst.CSTNode):
         super().__init__()
         self.node = node
+
+
+class DrawnChanges(Exception):
+    """An array is changed that was drawn while the program was compiled: each run needs its own."""
 
 
 class RunsThroughChanges(Exception):

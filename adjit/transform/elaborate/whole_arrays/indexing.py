@@ -339,6 +339,7 @@ CHANGED_GLOBAL = (
 
 def writable(ctx: Context, array: ir.Operand) -> ir.Var:
     if isinstance(array, ir.Const):
+        ctx.changes_drawn(array)
         raise ctx.unsupported(*CHANGED_GLOBAL)
     if KEPT in ctx.roots_of(array):
         ctx.stores_to_row(array)
