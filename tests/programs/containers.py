@@ -467,7 +467,9 @@ def next_of_generators(x):
     none = next((v for v in x if v > 100.0), x[1] * 2)
     k = next(i for i in range(x.size) if x[i] < 0)
     safe = next((1.0 / x[i] for i in range(x.size) if i > 1), 0.0)
-    return first * none + k * x[0] + safe
+    endless = next(x[1] * k for k in itertools.count(1) if k * x[0] ** 2 > 3.0)
+    pair = next(x[0] * a - x[1] * b for a in range(9) for b in range(a) if a * b > 5)
+    return first * none + k * x[0] + safe + endless * pair
 
 
 @quick

@@ -10,6 +10,8 @@ from tests.programs.more_items import ITEMS as MORE_ITEMS
 from tests.programs.more_items import Particle, particles
 from tests.programs.rows import Row, wave
 
+MANY = 80  # more than are written out one by one
+
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", [*ITEMS.rows, *MORE_ITEMS.rows], ids=lambda row: row.name)
@@ -128,7 +130,7 @@ def neighbours_that_change_while_they_are_run_through(x, n):
 )
 def test_shared_items_are_refused(function, message: str) -> None:
     with pytest.raises(adjit.Unsupported, match=message):
-        adjit.grad(function, target="python")(wave(4))
+        adjit.grad(function, target="python")(wave(MANY))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,30 @@ def test_shared_items_are_refused(function, message: str) -> None:
 )
 def test_items_with_other_names_are_refused(function, message: str) -> None:
     with pytest.raises(adjit.Unsupported, match=message):
-        adjit.grad(function, target="python")(np.array([0.5, 1.5, 2.5]), 3)
+        adjit.grad(function, target="python")(np.linspace(0.5, 2.5, MANY), MANY)
+
+
+@pytest.mark.parametrize("function", [one_list_many_times, in_two_lists, repeated_row, held_by_an_object])
+def test_shared_items_of_few_are_what_they_are(function) -> None:
+    check(function, lambda: (wave(4),), second=False)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        a_dictionary_that_each_trip_changes,
+        an_object_that_a_list_has_from_the_start,
+        neighbours_that_change_while_they_are_run_through,
+    ],
+)
+def test_items_of_few_with_other_names_are_what_they_are(function) -> None:
+    check(function, lambda: (np.array([0.5, 1.5, 2.5]), 3), (0,), second=False)
+
+
+@pytest.mark.parametrize("function", [changed_under_its_own_name, picked_and_changed])
+def test_shared_items_of_few_that_are_refused(function) -> None:
+    with pytest.raises(adjit.Unsupported, match="more than once, or of another one too|after it went into a list"):
+        adjit.grad(function, target="python")(wave(4))
 
 
 def moved_since(x):

@@ -359,8 +359,7 @@ def _for_in(frame: Frame, node: cst.For, iterated: Value, is_stored: bool = Fals
     ctx = frame.ctx
     if _for_each_option(frame, iterated, functools.partial(_for_in, frame, node, is_stored=is_stored)):
         return
-    if isinstance(iterated, Range) and iterated.stop == ENDLESS:
-        iterated = ctx.inline(algorithms.count, (iterated.start, iterated.step), {}, True, False)
+    iterated = _without_end(frame, iterated)
     if (stream := as_stream(iterated)) is not None:
         _streamed(frame, node, stream)
         return
@@ -390,6 +389,13 @@ def _for_in(frame: Frame, node: cst.For, iterated: Value, is_stored: bool = Fals
     # and that does not tell the keys of dictionaries either: these are searched
     if not control.tried(frame, lambda: as_loop(iterated)):
         in_full(counted)
+
+
+def _without_end(frame: Frame, iterated: Value) -> Value:
+    """What a loop runs over: of a range that does not end, what gives one number after the other."""
+    if not isinstance(iterated, Range) or iterated.stop != ENDLESS:
+        return iterated
+    return frame.ctx.inline(algorithms.count, (iterated.start, iterated.step), {}, True, False)
 
 
 def _for_each_option(frame: Frame, iterated: Value, run: Callable[[Value], None]) -> bool:
@@ -575,7 +581,7 @@ def _take(
     frame: Frame, iterated: Value, do: Callable[[Value], ir.Operand | None], names: Sequence[str], stops: bool
 ) -> None:
     ctx = frame.ctx
-    iterated = opened_stream(frame, drained(frame, iterated))
+    iterated = _without_end(frame, opened_stream(frame, drained(frame, iterated)))
     if (stream := as_stream(iterated)) is not None:
         take_all(frame, stream, Taking(do, names, stops))
         return
@@ -687,12 +693,12 @@ def comprehension(
             assign(frame, part.target, one)
             _where(frame, [test.test for test in part.ifs], then)
 
-        def trip(one: Value) -> None:
-            found = truth(frame, seen(frame.env, made)) if is_first_alone else ir.boolean(False)
-            control.conditional(frame, found, lambda: None, lambda: sought(one))
+        def trip(one: Value) -> ir.Operand | None:
+            sought(one)
+            return truth(frame, seen(frame.env, made)) if is_first_alone else None
 
         iterated = first if part is node.for_in else None
-        for_each(frame, evaluate(frame, part.iter) if iterated is None else iterated, trip)
+        take(frame, evaluate(frame, part.iter) if iterated is None else iterated, trip, (), is_first_alone)
 
     def run(parts: Sequence[cst.CompFor]) -> None:
         if parts:

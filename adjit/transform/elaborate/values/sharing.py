@@ -80,7 +80,7 @@ def run_through(ctx: Context, value: Value) -> Iterator[None]:
     before = changes_of(ctx, value)
     yield
     if changes_of(ctx, value) > before:
-        raise ctx.unsupported(
+        raise ctx.not_constant(
             "a loop over a part or a copy of a list whose items it changes",
             "Loop over the list itself, or over its indices.",
             why="The part has copies of the items here, and the items themselves in Python.",
@@ -120,7 +120,7 @@ def takes_note(ctx: Context, value: Value, cell: Cell) -> None:
 def _is_put_away(ctx: Context, what: str) -> Exception:
     if not ctx.items_change:
         return ItemsChange()
-    return ctx.unsupported(
+    return ctx.not_constant(
         f"{what} that is changed after it went into a list that grows",
         "Append it when it is complete, append a copy, or change it in the list: `items[-1].append(...)`.",
         why="The list has a copy of it here, and itself in Python.",
@@ -128,7 +128,7 @@ def _is_put_away(ctx: Context, what: str) -> Exception:
 
 
 def shared_items(ctx: Context) -> Exception:
-    return ctx.unsupported(
+    return ctx.not_constant(
         "lists or objects that are items of a list that grows more than once, or of another one too, and are changed",
         "Put copies there, or change them before.",
         why="Each item has memory of its own here; in Python they are the same.",
