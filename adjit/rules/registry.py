@@ -41,6 +41,7 @@ OF_LIBRARIES = {
     "scipy.linalg": ("of_scipy.scipy_linalg", "of_scipy.scipy_matrices"),
     "scipy.integrate": ("of_scipy.scipy_integrate", "of_scipy.scipy_initial_values", "of_scipy.scipy_quadrature"),
     "scipy.spatial.distance": ("of_scipy.scipy_spatial",),
+    "scipy.spatial.transform": ("of_scipy.scipy_rotations",),
     "scipy.signal": ("of_scipy.scipy_signal", "of_scipy.scipy_windows"),
     "scipy.interpolate": ("of_scipy.scipy_interpolate", "of_scipy.scipy_fitpack"),
     "scipy.optimize": tuple(f"of_scipy.scipy_{name}" for name in ("optimize", "roots", "systems", "minima")),

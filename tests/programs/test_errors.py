@@ -1198,16 +1198,16 @@ def without_a_rule(x):
 
 @refused(
     """
-    NoRule: expm1 of complex numbers has no derivative rule
+    NoRule: sinc of complex numbers has no derivative rule
       test_errors.py:+1 in without_a_rule_for_complex_numbers
-        return np.expm1(1j * x).imag
-               ^^^^^^^^^^^^^^^^
+        return np.sinc(1j * x).imag
+               ^^^^^^^^^^^^^^^
       Write it with real and imaginary parts.
     """,
     1.5,
 )
 def without_a_rule_for_complex_numbers(x):
-    return np.expm1(1j * x).imag
+    return np.sinc(1j * x).imag
 
 
 @refused(

@@ -489,7 +489,7 @@ def _of_the_user(callee: Any) -> bool:
 # methods of splines from outside.
 _OF_CONSTANTS = (
     "numpy.polynomial", "scipy.special", "scipy.signal", "scipy.linalg", "scipy.fft", "scipy.interpolate",
-    "scipy.sparse._",
+    "scipy.sparse._", "scipy.spatial.transform",
 )  # fmt: skip
 
 
