@@ -8,6 +8,7 @@ import numpy as np
 from scipy import integrate, interpolate, ndimage, optimize, signal
 from scipy.signal import windows
 from scipy.spatial import distance
+from scipy.spatial.transform import Rotation
 
 from tests.rules import rows as at
 from tests.rules.rows import Row, array, fixed, positive, row, vector
@@ -227,8 +228,8 @@ VALLEY = row(optimize.rosen, lambda x: optimize.rosen(x), vector(3), tags="doubl
 
 SAMPLES: list[Row] = [VALLEY, *SUMS, *DISTANCES, *FILTERS, *WINDOWS, *SPLINES]
 
-# What test_scipy_ndimage.py is of, test_scipy_arrays.py (windows without parameters), test_initial_values.py,
-# test_quadrature.py and test_roots.py of tests/programs, and what is refused.
+# What test_scipy_ndimage.py, test_scipy_rotations.py and test_scipy_arrays.py are of (windows without parameters),
+# test_initial_values.py, test_quadrature.py and test_roots.py of tests/programs, and what is refused.
 WITHOUT_EXAMPLE = (
     ndimage.correlate1d, ndimage.convolve1d, ndimage.correlate, ndimage.convolve, ndimage.gaussian_filter1d,
     ndimage.gaussian_filter, ndimage.uniform_filter1d, ndimage.uniform_filter, ndimage.sobel, ndimage.prewitt,
@@ -242,4 +243,6 @@ WITHOUT_EXAMPLE = (
     windows.hann, windows.hamming, windows.blackman, windows.nuttall, windows.blackmanharris, windows.flattop,
     windows.boxcar, windows.triang, windows.bartlett, windows.cosine, windows.parzen,
     interpolate.griddata, interpolate.interpn, interpolate.RBFInterpolator,
+    Rotation.from_quat, Rotation.from_rotvec, Rotation.from_matrix, Rotation.from_euler, Rotation.identity,
+    Rotation.apply, Rotation.from_mrp, Rotation.from_davenport, Rotation.align_vectors, Rotation.concatenate,
 )  # fmt: skip
