@@ -647,7 +647,7 @@ class AttitudeFilter:
         self.P = A @ self.P @ A.T + sigma**2 * K @ K.T
 
 
-@prog("attitude_filter", lambda: (np.array([0.021, -0.013, 0.017]), 0.012, 0.002, 0.03, 0.11), (0, 1, 2, 3, 4))
+@prog("attitude_filter", lambda: (np.array([0.021, -0.013, 0.017]), 0.012, 0.002, 0.03, 0.11, 4), (0, 1, 2, 3, 4))
 def attitude_error(true_bias, gyro_noise, bias_walk, accel_sigma, dip, n=60, dt=0.05):
     rng = np.random.default_rng(5)
     t = dt * np.arange(n)

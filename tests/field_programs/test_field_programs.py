@@ -1,4 +1,4 @@
-"""600 programs of many fields, as their people write them: value and gradient against differences, or refused.
+"""636 programs of many fields, as their people write them: value and gradient against differences, or refused.
 
 They were written without a look at what is supported. One in ten is tried each time, all of them under `long`.
 """
@@ -15,7 +15,7 @@ import pytest
 import adjit
 from adjit.transform.source.structures import put_together, taken_apart
 
-PARTS = [importlib.import_module(f"tests.field_programs.part_{k:02d}") for k in range(1, 44)]
+PARTS = [importlib.import_module(f"tests.field_programs.part_{k:02d}") for k in range(1, 47)]
 PROGRAMS = [program for part in PARTS for program in part.PROGRAMS]
 
 # What is not taken, and how that is said.
@@ -28,9 +28,18 @@ REFUSED: dict[str, str] = {
     "demerits": "min of no items",
     "journey": "a value whose type depends on the path taken",
     "cup": "_normal_dist_inv_cdf",
+    "cost_of_losses": "diags of complex numbers",
+    "glicko_holdout_logloss": "a store into an item of a dictionary that has no one name",
+    "hammered_string_centroid": "next of an iterator",
+    "meantone_key_tension": "a list that grows, of items of different kinds",
+    "thinned_stand_value": "lists or objects that are items of a list that grows more than once",
+    "roast_development_ratio": "a list that grows, of items of different kinds",
 }
 
-SLOW = {"tree_likelihood", "innovation_cost"}
+SLOW = {"tree_likelihood", "innovation_cost", "attitude_error", "pollution_routing_cost", "spm_pulse_voltage"}
+
+# near whose arguments there is a kink: a ray that passes a corner, a queue that begins
+NEAR_KINKS = {"total_time_spent", "speed_in_lesion"}
 
 
 def leaves(value: Any) -> tuple[Any, list[Any]]:
@@ -78,7 +87,7 @@ def test_program(program: Any) -> None:
     value, bars = derived(*make())
     np.testing.assert_allclose(value, function(*make()), rtol=1e-9)
     for place, bar in zip(wrt, bars, strict=True):
-        expected, direction = along(function, make, place, 1e-4)
+        expected, direction = along(function, make, place, 1e-5 if name in NEAR_KINKS else 1e-4)
         terms = [np.sum(np.asarray(b) * d) for b, d in zip(leaves(bar)[1], direction, strict=True)]
         size = sum(np.sum(np.abs(np.asarray(b) * d)) for b, d in zip(leaves(bar)[1], direction, strict=True))
         assert abs(sum(terms) - expected) <= 2e-5 * max(size, abs(expected)) + 1e-7 * abs(value), (name, place)
