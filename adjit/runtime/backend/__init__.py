@@ -25,7 +25,6 @@ def is_dispatcher(value: object) -> TypeGuard[Any]:
 
 # what numba is told of the functions in `library`
 if is_plain():
-    import adjit.runtime.backend.linear_algebra
     import adjit.runtime.backend.plain
 
     def stand_in(callee: Any, count: int) -> Callable[..., Any] | None:
@@ -34,7 +33,6 @@ if is_plain():
 else:
     import adjit.runtime.backend.arrays
     import adjit.runtime.backend.checks
-    import adjit.runtime.backend.linear_algebra
     import adjit.runtime.backend.products
     import adjit.runtime.backend.rows  # noqa: F401
     from adjit.runtime.backend.stand_ins import stand_in

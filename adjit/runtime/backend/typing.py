@@ -31,6 +31,9 @@ _FAILURES = (
 
 @functools.cache
 def _context() -> Any:
+    # where numba is told of what `library` has of it
+    import adjit.runtime.backend.linear_algebra  # noqa: F401
+
     context = cpu_target.typing_context
     context.refresh()
     cpu_target.target_context.refresh()

@@ -111,7 +111,7 @@ def test_a_choice_of_something_divided_is_made_for_vectors():
     made = adjit.grad(largest, cache=False)
     made(np.ones((3, 40)))
     (text,) = made.inspect_llvm().values()
-    assert re.search(r"fadd [^\n]*<\d+ x double>", text.split("fdiv", 1)[1])
+    assert re.search(r"store <\d+ x double>", text.split("fdiv", 1)[1])
 
 
 @pytest.fixture
