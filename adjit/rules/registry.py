@@ -110,6 +110,9 @@ class Entry:
         return self.tangent is not None or self.adjoint is not None or bool(self.transposes)
 
 
+Changed = Callable[[Entry, Callable[..., Any]], Entry]
+
+
 class Table:
     """Entries by callee, with one method a notation."""
 
@@ -148,13 +151,7 @@ class Table:
 
     def general(self, *callees: Any) -> Callable[[Rule], Rule]:
         """The op with all its arguments, by the op as the rule for it has it; registered after that rule."""
-
-        def register(function: Rule) -> Rule:
-            for callee in callees:
-                self._set(callee, replace(self.entries[callee], general=function))
-            return function
-
-        return register
+        return self._beside(callees, lambda known, rule: replace(known, general=rule))
 
     def of_complex(self, *callees: Any) -> Callable[[Rule], Rule]:
         """The op of complex numbers as an ordinary function of simpler ops."""
@@ -167,13 +164,7 @@ class Table:
 
     def in_parts(self, *callees: Any) -> Callable[[Rule], Rule]:
         """The op with complex results, for programs that look at their parts; registered after its rule."""
-
-        def register(function: Rule) -> Rule:
-            for callee in callees:
-                self._set(callee, replace(self.entries[callee], in_parts=function))
-            return function
-
-        return register
+        return self._beside(callees, lambda known, rule: replace(known, in_parts=rule))
 
     def as_of_real(self, *callees: Any) -> None:
         """The decomposition of the op holds of complex numbers, too."""
@@ -185,14 +176,20 @@ class Table:
         self.classes[kind] = own
         self.stood_for[own] = kind
 
-    def _registering(
-        self, callees: Sequence[Any], changed: Callable[[Entry, Callable[..., Any]], Entry]
-    ) -> Callable[[Rule], Rule]:
+    def _registering(self, callees: Sequence[Any], changed: Changed) -> Callable[[Rule], Rule]:
         """A decorator; `changed` makes the entry from what is known of the kinds that go together, and the rule."""
+        return self._changing(callees, self._map_of, changed)
 
+    def _beside(self, callees: Sequence[Any], changed: Changed) -> Callable[[Rule], Rule]:
+        """The same from all that is known."""
+        return self._changing(callees, self.entries.__getitem__, changed)
+
+    def _changing(
+        self, callees: Sequence[Any], known: Callable[[Any], Entry], changed: Changed
+    ) -> Callable[[Rule], Rule]:
         def register(function: Rule) -> Rule:
             for callee in callees:
-                self._set(callee, changed(self._map_of(callee), function))
+                self._set(callee, changed(known(callee), function))
             return function
 
         return register
