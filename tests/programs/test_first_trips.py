@@ -63,6 +63,26 @@ def items_of_a_list(x):
     return total
 
 
+def an_item_of_a_dictionary(x):
+    held = {"p": 0.0, "q": 2.0}
+    for _ in range(80):
+        held["p"] = held["p"] * 0.5 + x
+    return np.sum(held["p"]) * held["q"]
+
+
+class State:
+    def __init__(self):
+        self.level, self.trips = 0.0, 0
+
+
+def an_attribute_of_an_object(x):
+    state = State()
+    for _ in range(75):
+        state.level = state.level * 0.5 + x
+        state.trips += 1
+    return np.sum(state.level**2) + state.trips
+
+
 def skipped_broken_and_else(x):
     y = 1.0
     for i in range(80):
@@ -116,7 +136,8 @@ def in_another_loop(x):
 CASES = [
     (a_step_that_begins_as_a_number,), (two_that_begin_as_numbers,), (read_after_the_loop_alone,),
     (of_so_many_trips, 0), (of_so_many_trips, 7), (read_after_so_many_trips, 0), (read_after_so_many_trips, 7),
-    (items_of_a_list,), (skipped_broken_and_else,), (left_in_the_first_trip, 0), (left_in_the_first_trip, 3),
+    (items_of_a_list,), (an_item_of_a_dictionary,), (an_attribute_of_an_object,), (skipped_broken_and_else,),
+    (left_in_the_first_trip, 0), (left_in_the_first_trip, 3),
     (returned_from, 0), (returned_from, 70), (an_array_of_another_rank,), (in_another_loop,),
 ]  # fmt: skip
 

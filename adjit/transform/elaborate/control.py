@@ -834,13 +834,6 @@ def _wider(ctx: Context, loop: object, name: str, slot: _Slot, value: Value | No
                 "Draw all numbers before the loop, with a size; or pass the generator as an argument.",
                 why="Its numbers are drawn while the program is compiled.",
             )
-        if name.startswith(CELL):
-            fault = ctx.not_constant(
-                "a list or a dictionary in which a trip of a loop leaves values of another kind",
-                "Keep items of one kind in it: numbers, arrays of one shape, lists of one length, tuples of those.",
-            )
-            fault.is_of_trips = True
-            raise fault
         return _read_by_none(ctx, name, "It holds values of different kinds on two trips.")
     merged: list[types.Type] = []
     for own, other in zip(mine, others, strict=True):
@@ -868,6 +861,15 @@ def _is_defined_anew(loop: object, one: Shape, other: Shape) -> bool:
 
 def _read_by_none(ctx: Context, name: str, why: str) -> _Slot:
     """That of a variable that is of another kind after a trip: a trip may not read what the one before left in it."""
+    if name.startswith(COMMON):
+        what = "a list, a dictionary or an object" if name.startswith(CELL) else "a variable that functions share,"
+        fault = ctx.not_constant(
+            f"{what} in which a trip of a loop leaves values of another kind",
+            "Keep items of one kind in it: numbers, arrays of one shape, lists of one length, tuples of those.",
+            why=why,
+        )
+        fault.is_of_trips = True
+        raise fault
     if _bare(name).startswith("%"):
         raise ctx.mismatch(f"{_SPOKEN[_bare(name)]} of a loop is of several types", "Keep to one type.", why=why)
     return _Slot(structure(Poison(why, is_of_trips=True)))
