@@ -66,18 +66,14 @@ def of_complex_numbers(p, x):
     return found
 
 
-@decomposition(np.roots)
-def roots(p):
+def as_coefficients(p):
     if np.ndim(p) != 1:
         raise NotImplementedError("np.roots of what is no vector of coefficients")
-    return real_roots(p if p.dtype.kind == "f" else p.astype(np.float64))
+    return p if p.dtype.kind == "f" else p.astype(np.float64)
 
 
-@in_parts(np.roots)
-def roots_in_parts(p):
-    if np.ndim(p) != 1:
-        raise NotImplementedError("np.roots of what is no vector of coefficients")
-    return complex_of(*roots_of_real(p if p.dtype.kind == "f" else p.astype(np.float64)))
+decomposition(np.roots)(lambda p: real_roots(as_coefficients(p)))
+in_parts(np.roots)(lambda p: complex_of(*roots_of_real(as_coefficients(p))))
 
 
 @of_complex(np.roots)

@@ -27,7 +27,6 @@ from numba.core.typing.templates import signature
 from numba.extending import lower_builtin, overload, type_callable
 from numba.np import arrayobj
 from numba.np.linalg import (
-    _LAPACK,
     F_INT_nptype,
     call_xxdot,
     call_xxgemv,
@@ -56,7 +55,7 @@ _UNFIT_VV = "incompatible array sizes for np.dot(a, b) (vector * vector)"
 _TOO_LARGE = "array size too large to fit in C int"
 _MOST = 2**31 - 1
 _DIVERGED = "Internal algorithm failed to converge."
-_UPPER, _ALL = ord("U"), ord("A")
+_UPPER, _ALL, _YES, _NO = ord("U"), ord("A"), ord("V"), ord("N")
 
 LinAlgError = np.linalg.LinAlgError
 _PIVOT = F_INT_nptype
@@ -138,6 +137,7 @@ _potrf = _routine("numba_xxpotrf", "kcnpn")
 _geqrf = _routine("numba_ez_geqrf", "knnpnp")
 _gqr = _routine("numba_ez_xxgqr", "knnnpnp")
 _gesdd = _routine("numba_ez_gesdd", "kcnnpnppnpn")
+_geev = _routine("numba_ez_rgeev", "kccnpnpppnpn")
 
 
 def _face(typer: Any, count: int) -> Any:
@@ -567,37 +567,29 @@ _FORMS: dict[tuple[Any, tuple[int, ...]], Callable[..., Any]] = {
 # ------------------------------------------------------------------------------------------------------------- spectra
 
 
-@overload(spectrum_of_real, strict=False)
-def _spectrum_of_real(a: Any) -> Any:
+def _spectrum(a):  # type: ignore[no-untyped-def]
     """As numba has it, whatever comes out: before NumPy 2.5 numba refuses what is complex of a real matrix."""
-    ensure_lapack()
-    routine, kind, no, yes = _LAPACK().numba_ez_rgeev(a.dtype), ord(get_blas_kind(a.dtype)), ord("N"), ord("V")
-
-    def spectrum(a):  # type: ignore[no-untyped-def]
-        n = a.shape[0]
-        if a.shape[1] != n:
-            raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
-        if not np.all(np.isfinite(a)):
-            raise np.linalg.LinAlgError("Array must not contain infs or NaNs")
-        values, imag_values = np.empty(n, a.dtype), np.empty(n, a.dtype)
-        real, imag = np.empty((n, n), a.dtype), np.zeros((n, n), a.dtype)
-        if n == 0:
-            return values, imag_values, real, imag
-        # LAPACK reads columns
-        columns, left, rows = a.T.copy(), np.empty((n, 1), a.dtype), np.empty((n, n), a.dtype)
-        info = routine(
-            kind, no, yes, n, columns.ctypes, n, values.ctypes, imag_values.ctypes, left.ctypes, 1, rows.ctypes, n
-        )
-        # what LAPACK writes to stays until then
-        if info != 0 or columns.size + left.size == 0:
-            raise np.linalg.LinAlgError("Eigenvalues did not converge")
-        for j in range(n):
-            # of a pair the first has the positive imaginary part; real and imaginary part of its vector are both rows
-            first = j if imag_values[j] >= 0.0 else j - 1
-            for i in range(n):
-                real[i, j] = rows[first, i]
-                if imag_values[j] != 0.0:
-                    imag[i, j] = np.sign(imag_values[j]) * rows[first + 1, i]
+    n = a.shape[0]
+    if a.shape[1] != n:
+        raise LinAlgError(_SQUARE)
+    if not np.all(np.isfinite(a)):
+        raise LinAlgError(_FINITE)
+    values, imag_values = np.empty(n, a.dtype), np.empty(n, a.dtype)
+    real, imag = np.empty((n, n), a.dtype), np.zeros((n, n), a.dtype)
+    if n == 0:
         return values, imag_values, real, imag
+    # LAPACK reads columns
+    columns, left, rows = a.T.copy(), np.empty((n, 1), a.dtype), np.empty((n, n), a.dtype)
+    if _geev(_NO, _YES, n, columns, n, values, imag_values, left, 1, rows, n) != 0:
+        raise LinAlgError(_DIVERGED)
+    for j in range(n):
+        # of a pair the first has the positive imaginary part; real and imaginary part of its vector are both rows
+        first = j if imag_values[j] >= 0.0 else j - 1
+        for i in range(n):
+            real[i, j] = rows[first, i]
+            if imag_values[j] != 0.0:
+                imag[i, j] = np.sign(imag_values[j]) * rows[first + 1, i]
+    return values, imag_values, real, imag
 
-    return spectrum
+
+overload(spectrum_of_real, strict=False)(lambda a: _spectrum)

@@ -797,23 +797,22 @@ def _by_itself(frame: Frame, node: cst.For | cst.While) -> ir.Operand:
     return control.left(frame)
 
 
-def _runs_at_first(frame: Frame, node: cst.While) -> bool | None:
-    """What the test of a loop, of numbers and lists that are known, is where the loop begins; None if that is not
-    known."""
+def _never_runs(frame: Frame, node: cst.While) -> bool:
+    """Whether the test of a loop, of numbers and lists that are known, is false where the loop begins."""
     held = [frame.env.get(name) for name in names_read(node.test)]
     is_of_lists = any(isinstance(seen(frame.env, value), TupleValue) for value in held if isinstance(value, Cell))
     numbers = [isinstance(value, ir.Const) for value in held if value is not None and is_number(value)]
     if not is_of_lists and not (numbers and all(numbers)):
-        return None
+        return False
     before = dict(frame.env)
     with frame.ctx.builder.region():
         found = condition(frame, node.test)
     frame.env = before
-    return bool(found.value) if isinstance(found, ir.Const) else None
+    return found == ir.boolean(False)
 
 
 def _while(frame: Frame, node: cst.While) -> None:
-    if _runs_at_first(frame, node) is False:
+    if _never_runs(frame, node):
         block(frame, [] if node.orelse is None else body_of(node.orelse.body))
         return
     outer_break = frame.env.get(control.BREAK)

@@ -45,10 +45,13 @@ def run_beforehand(
     outside: Callable[[str], Any],
     is_known: IsKnown,
 ) -> dict[str, Any] | None:
-    """The variables that have another value after a loop, one of the statements, than before it, or what is in which is
-    another; `own`: the names of parameters and variables; `given`: the
-    parameters that are known; `outside`: what a name stands for around the function; `is_known`: whether a function of
-    a library gives the same for the same arguments, and does nothing else but, perhaps, change these."""
+    """The variables that have another value after a loop, one of the statements, than before it, or something else in
+    them.
+
+    own: the names of parameters and variables; given: the parameters that are known
+    outside: what a name stands for around the function
+    is_known: whether a function of a library gives the same for the same arguments, and at most changes these
+    """
     first, names = _reaching(statements[: statements.index(loop)], loop, own)
     try:
         namespace = _Namespace(own, given, outside, _Guards(is_known))

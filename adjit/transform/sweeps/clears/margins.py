@@ -32,6 +32,8 @@ from adjit.transform.sweeps.clears.fills import Fills
 
 def with_margins(function: ir.Function) -> ir.Function:
     """The function with such zeros where nothing else is stored to."""
+    if not any(isinstance(op, ir.Alloc) and op.fill is not None and ndim(op.out) > 1 for op in function.body.inside):
+        return function
     search, instead = _Search(function), dict[ir.Op, Sequence[ir.Op]]()
     for alloc, touching in search.fills.zeros(function.body):
         rows = search.rows(alloc, touching)
@@ -59,15 +61,14 @@ class _Part(NamedTuple):
 
 class _Rows(NamedTuple):
     """loops: whose trips have a row each; extents: of the array; first: in a trip, that does anything to the row
-    low, high: the ends of the interval that is stored to; stores: that were additions; within: indices that there are
+    ends: by axis, of the indices that are stored to; stores: that were additions; within: indices that there are
     name: of an index along the row
     """
 
     loops: Sequence[ir.For]
     extents: Sequence[Affine]
     first: ir.Op
-    low: Affine
-    high: Affine
+    ends: Sequence[tuple[Affine, Affine]]
     stores: Sequence[ir.Store]
     within: Sequence[Affine]
     name: str
@@ -103,11 +104,12 @@ class _Search:
         joined = _joined(stored)
         if not joined:
             return None
-        low, high = joined[0].low, joined[-1].high
+        bounds = [found for loop in loops if (found := self.iterations.bounds(loop)) is not None]
+        ends = [*bounds, (joined[0].low, joined[-1].high)]
         within = [part.low for part in parts if part is not None and part.is_sure and part.loop is None]
         stores = [part.op for part in joined if isinstance(part.op, ir.Store)]
         name = next(part.loop.body.args[0].name for part in joined if part.loop is not None)
-        return _Rows(loops, extents, first, low, high, stores, within, name)
+        return _Rows(loops, extents, first, ends, stores, within, name)
 
     def loops(self, alloc: ir.Alloc, touching: Sequence[ir.Op]) -> list[ir.For]:
         """Those over all axes but the last around what is done to an array, if all trips are made; else none."""
@@ -198,13 +200,13 @@ class _Search:
     def stored(self, alloc: ir.Alloc, rows: _Rows) -> dict[ir.Op, Sequence[ir.Op]]:
         """The additions as stores, and zeros where nothing is stored to, in each row and in other rows."""
         instead: dict[ir.Op, Sequence[ir.Op]] = {op: (dataclasses.replace(op, add=False),) for op in rows.stores}
-        ends = [bounds for loop in rows.loops if (bounds := self.iterations.bounds(loop)) is not None]
-        for axis, (low, high) in enumerate([*ends, (rows.low, rows.high)]):
-            before = rows.loops[axis] if axis < len(ends) else rows.first
+        for axis, (low, high) in enumerate(rows.ends):
+            is_row = axis == len(rows.loops)
+            before = rows.first if is_row else rows.loops[axis]
             writer, extent = Writer(rows.stores[0].origin), rows.extents[axis]
             if low != Affine():
                 stop = writer.integer(low)
-                if axis < len(ends) or not rows.reach(low):
+                if not is_row or not rows.reach(low):
                     stop = writer.call(min, stop, writer.integer(extent), type=types.intp, name="stop")
                 self.store_zeros(writer, alloc, rows, ir.integer(0), stop, axis)
             if high != extent:
