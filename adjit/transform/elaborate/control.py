@@ -631,17 +631,7 @@ def carried_loop(
 def fault_of_trips(frame: Frame, run: Callable[[], None]) -> errors.AdjitError | None:
     """Runs a loop; the fault, if a variable is of another type in its first trip than later. All that it has done is
     forgotten then."""
-    made = frame.ctx.builder.ops
-    count, forget = len(made), as_it_is(frame)
-    try:
-        run()
-    except errors.Unsupported as fault:
-        if not fault.is_of_trips:
-            raise
-        forget()
-        del made[count:]
-        return fault
-    return None
+    return _excused(frame, run, lambda fault: fault.is_of_trips)
 
 
 def tried(frame: Frame, run: Callable[[], None], is_strict: bool = False) -> bool:
@@ -650,20 +640,29 @@ def tried(frame: Frame, run: Callable[[], None], is_strict: bool = False) -> boo
     `is_strict`: the keys of dictionaries are wanted as constants, too.
     """
     ctx = frame.ctx
-    wants_known, forget = ctx.wants_known, as_it_is(frame)
+    wants_known = ctx.wants_known
     try:
         ctx.wants_known = wants_known or is_strict
-        with aside(ctx) as ops:
-            run()
-    except errors.Unsupported as fault:
-        if not fault.wants_constant:
-            raise
-        forget()
-        return False
+        return _excused(frame, run, lambda fault: fault.wants_constant) is None
     finally:
         ctx.wants_known = wants_known
-    ctx.builder.ops.extend(ops)
-    return True
+
+
+def _excused(
+    frame: Frame, run: Callable[[], None], is_excused: Callable[[errors.AdjitError], bool]
+) -> errors.AdjitError | None:
+    """Runs something; the fault that it raises, if that is excused, with all that it has done until then forgotten."""
+    forget = as_it_is(frame)
+    try:
+        with aside(frame.ctx) as ops:
+            run()
+    except errors.Unsupported as fault:
+        if not is_excused(fault):
+            raise
+        forget()
+        return fault
+    frame.ctx.builder.ops.extend(ops)
+    return None
 
 
 def unless_changing(frame: Frame, run: Callable[[], Held]) -> Callable[[], Held] | None:
