@@ -21,6 +21,7 @@ from adjit.rules.of_scipy.scipy_interpolate import (
     end_condition,
     in_order,
     integrated,
+    one_by_one,
     slopes_at_knots,
     up_to,
 )
@@ -96,14 +97,7 @@ def at_place_or(x, c, place, nu, ext):
 def at_places_or(x, c, places, nu, ext):
     if nu < 0 or nu >= c.shape[0]:
         raise ValueError("the order of a derivative is one from 0 to the degree of the spline.")
-    if np.ndim(places) == 0:
-        return at_place_or(x, c, places, nu, ext)
-    places = np.asarray(places)
-    flat = places.ravel()
-    out = np.empty(flat.size)
-    for k in range(flat.size):
-        out[k] = at_place_or(x, c, flat[k], nu, ext)
-    return out.reshape(places.shape)
+    return one_by_one(places, lambda place: at_place_or(x, c, place, nu, ext))
 
 
 @dataclass(frozen=True)

@@ -36,13 +36,17 @@ def at_place(x, c, place, nu, extrapolate):
 def at_places(x, c, places, nu, extrapolate):
     if nu < 0:
         raise NotImplementedError("a spline's derivative of a negative order: call its antiderivative()")
+    return one_by_one(places, lambda place: at_place(x, c, place, nu, extrapolate))
+
+
+def one_by_one(places, value):
     if np.ndim(places) == 0:
-        return at_place(x, c, places, nu, extrapolate)
+        return value(places)
     places = np.asarray(places)
     flat = places.ravel()
     out = np.empty(flat.size)
     for k in range(flat.size):
-        out[k] = at_place(x, c, flat[k], nu, extrapolate)
+        out[k] = value(flat[k])
     return out.reshape(places.shape)
 
 
