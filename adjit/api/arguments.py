@@ -8,6 +8,7 @@ In: a value, or its type. Out: the type that the transformation sees, or TypeMis
 from __future__ import annotations
 
 import array
+import enum
 import numbers
 from collections.abc import Iterable
 from typing import Any
@@ -18,7 +19,7 @@ from numba import errors, typeof, types
 from adjit.errors import TypeMismatch
 from adjit.notation import to_text
 from adjit.runtime.library.gpus import is_on_device
-from adjit.transform.source.structures import ARRAYS, has_array
+from adjit.transform.source.structures import ARRAYS, has_array, is_member
 
 _PLAIN = (types.Boolean, types.Integer, types.Complex)
 _FLOATS = (types.float32, types.float64)
@@ -26,7 +27,7 @@ _FLOATS = (types.float32, types.float64)
 
 def type_of(value: object) -> types.Type:
     """numba's type of a value, that of a string with the value in it; `pyobject` if it has none."""
-    if isinstance(value, str):
+    if type(value) is str:
         return types.StringLiteral(value)
     if type(value) is tuple and any(isinstance(part, str | tuple) for part in value):
         return types.Tuple([type_of(part) for part in value])  # type: ignore[no-untyped-call]
@@ -73,8 +74,8 @@ def is_taken(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(is_taken, value))
     is_array_like = isinstance(value, np.ndarray) and type(value) not in ARRAYS
-    if is_on_device(value):
-        return False  # whose type may be that of an array
+    if is_on_device(value) or is_member(value):
+        return False  # whose type may be that of an array, or of a number
     return not is_array_like and _is_taken(specialised(type_of(value)))
 
 
@@ -98,6 +99,8 @@ def told(value: Any) -> tuple[str, str]:
         return next((told(part) for part in value if not is_taken(part)), ("a tuple", _NUMBERS))
     if isinstance(value, list):
         return "a list", "Pass a NumPy array: np.array(...)."
+    if isinstance(value, enum.Enum):
+        return f"a member of {_name_of(kind)}", "Leave it out of wrt: no derivative flows into an enumeration."
     if isinstance(value, np.ma.MaskedArray):
         return "a masked array", "Pass filled(...) of it, or its data and its mask as two arguments."
     if isinstance(value, np.ndarray):

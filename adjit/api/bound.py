@@ -38,6 +38,10 @@ class Bound:
         positions_of(self.function, found)
         return found[0] if single else tuple(found)
 
+    def places(self, count: int) -> list[int]:
+        """Where so many arguments of a call are among all parameters."""
+        return [self.names.index(name) for name in self.free[:count]]
+
     def all(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
         """All arguments of a call, in order."""
         check_call(shown(self.function), self.signature, len(arguments), keywords)
@@ -48,11 +52,15 @@ class Bound:
 
 
 def bound(function: Any) -> Bound | None:
-    """What a method, a partial or an object that is called is made of; None for a function."""
-    held = held_by(function)
-    if held is None:
+    """What a method, a partial or an object that is called is made of, or one of those of another; None for a
+    function."""
+    args: tuple[Any, ...] = ()
+    named: dict[str, Any] = {}
+    inner = function
+    while (held := held_by(inner)) is not None:
+        inner, args, named = held[0], held[1] + args, {**held[2], **named}
+    if inner is function:
         return None
-    inner, args, named = held
     return Bound(inner, signature(python_function(inner)).bind_partial(*args, **named).arguments)
 
 

@@ -126,29 +126,37 @@ def jvp(
 
     Raises TypeMismatch if a tangent is unlike its argument.
     """
-    spec, chosen = specification(as_python(function)), make_options(options, ("several",))
+    chosen = make_options(options, ("several",))
     check_kind("jvp", chosen.target)
     _check_several(several, chosen)
-    arguments = bind(spec, primals)
-    laid = laid_out(spec, list(derivatives.parameters(spec).parameters), arguments)
-    if laid is not None:
-        layouts, arguments = laid
-        spec, primals = of_structures(spec, layouts), arguments[: len(primals)]
-        what = f"a tangent of {shown(spec)}"
-        own = zip(layouts, tangents, primals, strict=False)
-        tangents = [taken(layout, t, what, primal) for layout, t, primal in own]
+    function = as_python(function)
+    whole = bound(function)
+    spec = specification(function if whole is None else whole.function)
+    _check_tuple(spec, primals)
+    # what a method or a partial holds is an argument as well, which does not change
+    arguments = bind(spec, primals) if whole is None else whole.all(primals, {})
+    positions = range(len(primals)) if whole is None else whole.places(len(primals))
+    names = list(derivatives.parameters(spec).parameters)
     instead = "Give one an argument that is given, shaped as that."
     tangents = parts_of(tangents, len(primals), f"the tangents of {shown(spec)} are", instead)
+    laid = laid_out(spec, names, arguments)
+    layouts: Layouts = () if laid is None else laid[0]
+    if laid is not None:
+        spec, arguments = of_structures(spec, layouts), laid[1]
+        what = f"a tangent of {shown(spec)}"
+        own = zip(positions, tangents, strict=True)
+        tangents = [taken(layouts[k], t, what, arguments[k]) for k, t in own]
     if chosen.target == "cuda":
-        return push_on_device(spec, chosen, arguments, tangents, () if laid is None else laid[0])
-    names, shapes = list(derivatives.parameters(spec).parameters), [template(a) for a in arguments]
+        return push_on_device(spec, chosen, arguments, dict(zip(positions, tangents, strict=True)), layouts)
+    shapes = [template(a) for a in arguments]
+    moving = [shapes[k] for k in positions]
     count = 0
     if several:
-        count, wide = several_of(tuple(tangents), tuple(shapes[: len(tangents)]), f"the tangents of {shown(spec)}")
-        shapes[: len(tangents)] = wide
-    dots = [conform(t, s, f"the tangent of argument {n!r}") for t, s, n in zip(tangents, shapes, names, strict=False)]
-    dots += [zero(s) for s in shapes[len(dots) :]]
-    return push(spec, chosen, arguments, dots, range(len(primals)), count)
+        count, moving = several_of(tuple(tangents), tuple(moving), f"the tangents of {shown(spec)}")
+    dots = [zero(s) for s in shapes]
+    for k, tangent, shape in zip(positions, tangents, moving, strict=True):
+        dots[k] = conform(tangent, shape, f"the tangent of argument {names[k]!r}")
+    return push(spec, chosen, arguments, dots, positions, count)
 
 
 def push(
@@ -198,8 +206,7 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Any]:
     if whole is not None:
         # what it holds is an argument as well, whose adjoint nobody asks for
         value, pullback = vjp(whole.function, *whole.all(arguments, {}), **options)
-        places = [whole.names.index(name) for name in whole.free[: len(arguments)]]
-        return value, dataclasses.replace(pullback, _positions=places)
+        return value, dataclasses.replace(pullback, _positions=whole.places(len(arguments)))
     spec, chosen = specification(function), make_options(options)
     check_kind("vjp", chosen.target)
     positions, given = range(len(arguments)), bind(spec, arguments)
@@ -558,12 +565,16 @@ def value_of(spec: Any, options: Options) -> Any:
 
 def bind(spec: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """The arguments with the defaults of those left out; WrongCall if there are too many or too few."""
+    _check_tuple(spec, arguments)
+    return derivatives.bound(spec, arguments)
+
+
+def _check_tuple(spec: Any, arguments: Any) -> None:
     if not isinstance(arguments, tuple | list):
         raise TypeMismatch(
             f"the arguments of {shown(spec)} are {described(arguments)}, not a tuple",
             instead="Write (x,) for a single x.",
         )
-    return derivatives.bound(spec, arguments)
 
 
 def active_positions(arguments: Sequence[Any]) -> tuple[int, ...]:

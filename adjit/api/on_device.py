@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -232,15 +232,17 @@ def explained(found: Explanation, told: Told, host: Any, cc: tuple[int, int] | N
 
 
 def push_on_device(
-    spec: Any, options: Options, arguments: Sequence[Any], tangents: Sequence[Any], layouts: Layouts
+    spec: Any, options: Options, arguments: Sequence[Any], tangents: Mapping[int, Any], layouts: Layouts
 ) -> tuple[Any, Any]:
-    """The value, and its change along tangents, of the first so many arguments; `layouts`: of those that were built."""
+    """The value, and its change along tangents of arguments by position; `layouts`: of those that were built."""
     names = list(derivatives.parameters(spec).parameters)
     layouts, given = _on_device(spec, names, (layouts or (None,) * len(names), tuple(arguments)))
     shapes = [template(a) for a in given]
-    dots = [conform(t, s, f"the tangent of argument {n!r}") for t, s, n in zip(tangents, shapes, names, strict=False)]
-    dots += [zero(s) for s in shapes[len(dots) :]]
-    active = tuple(k for k in range(len(tangents)) if _is_active(shapes[k]))
+    dots = [
+        conform(tangents[k], s, f"the tangent of argument {names[k]!r}") if k in tangents else zero(s)
+        for k, s in enumerate(shapes)
+    ]
+    active = tuple(k for k in tangents if _is_active(shapes[k]))
     if not active:
         value = _value_of(spec, options)(*given)
         return value, zero(template(value))

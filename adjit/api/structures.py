@@ -138,10 +138,10 @@ def typed(derivative: Derivative, arguments: Sequence[Any], found: Any) -> Any:
 
 def taken(layout: Layout | None, given: Any, what: str, argument: Sequence[Any]) -> Any:
     """A tangent of an argument, which is put together like that, as the tuple of its leaves."""
+    if layout is not None and layout.kind == "static":
+        return ()
     if layout is None or given is None or layout.kind == "array":
         return given
-    if layout.kind == "static":
-        return ()
     leaves: list[Any] = []
     try:
         found = taken_apart(given, leaves)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from enum import Enum, Flag, IntEnum, StrEnum, auto
+import functools
+from enum import Enum, Flag, IntEnum, IntFlag, StrEnum, auto
 
 import numpy as np
 import pytest
@@ -118,6 +119,96 @@ def test_values_and_gradients(function):
 
 def test_compiled():
     check(integers, lambda: (0.7,), target="cpu")
+
+
+# ------------------------------------------------------------------------------------------------------- as arguments
+
+
+class Half(float, Enum):
+    ONE = 0.5
+    THREE = 1.5
+
+
+class Mark(IntFlag):
+    LOW = 1
+    HIGH = 2
+
+
+class Word(str):
+    pass
+
+
+def is_metre(x, unit):
+    return x * x * len(unit) if unit == "m" else x * {"mile": 3.0, "n": 5.0}[unit]
+
+
+def is_red(x, shade):
+    return shade.gain(x) * (3.0 if shade is Shade.RED else 5.0) * len(shade.name)
+
+
+def times_member(x, member):
+    return x * member * x * (3.0 if isinstance(member, Level) else 5.0) * len(member.name)
+
+
+def is_marked(x, mark):
+    return x * x if mark & Mark.LOW else x
+
+
+def of_several(x, shades, gains):
+    total = 0.0
+    for shade in shades:
+        total += shade.gain(x) * gains[shade]
+    return total
+
+
+ARGUMENTS = [
+    (is_metre, (Unit.METRE,)),
+    (is_metre, (Unit.MILE,)),
+    (is_metre, (np.str_("m"),)),
+    (is_metre, (np.str_("n"),)),
+    (is_metre, (Word("m"),)),
+    (is_red, (Shade.RED,)),
+    (is_red, (Shade.BLUE,)),
+    (times_member, (Level.LOW,)),
+    (times_member, (Level.HIGH,)),
+    (times_member, (Mark.HIGH,)),
+    (is_marked, (Mark.LOW | Mark.HIGH,)),
+    (is_marked, (Mark.HIGH,)),
+]
+
+
+@pytest.mark.parametrize("function, given", ARGUMENTS)
+def test_arguments_that_are_members(function, given):
+    """They are constants: they are known by their class, whatever number or text they are as well."""
+    check(function, lambda: (0.7, *given))
+
+
+def test_members_are_arguments_of_compiled_code():
+    compiled, forward = adjit.value_and_grad(is_red), []
+    for shade in (Shade.RED, Shade.BLUE, Shade.RED):
+        value, bar = compiled(0.7, shade)
+        assert value == pytest.approx(is_red(0.7, shade), rel=1e-14)
+        expected = (is_red(0.7 + 1e-6, shade) - is_red(0.7 - 1e-6, shade)) / 2e-6
+        assert bar == pytest.approx(expected, rel=1e-8)
+        forward.append(adjit.jvp(is_red, (0.7, shade), (1.0, None)))
+        assert forward[-1] == pytest.approx((value, bar), rel=1e-14)
+        # and of what holds one by name
+        assert adjit.value_and_grad(functools.partial(is_red, shade=shade))(0.7) == (value, bar)
+    assert forward[0] == forward[2]
+    assert adjit.grad(times_member)(0.7, Half.THREE) == pytest.approx(2 * 0.7 * 1.5 * 5 * 5, rel=1e-14)
+    gains = {Shade.RED: 3.0, Shade.BLUE: 5.0}
+    for shades in ([Shade.RED, Shade.BLUE], (Shade.BLUE, Shade.RED)):
+        assert adjit.grad(of_several)(0.7, shades, gains) == pytest.approx(2 * 3 + 3 * 0.7**2 * 5, rel=1e-14)
+    for text in (Unit.METRE, np.str_("m")):
+        assert adjit.value_and_grad(is_metre)(0.7, text) == adjit.value_and_grad(is_metre)(0.7, "m")
+
+
+@pytest.mark.parametrize("member", [Shade.RED, Level.LOW, Half.ONE])
+def test_no_derivative_flows_into_a_member(member):
+    with pytest.raises(
+        adjit.AdjitError, match=f"argument `member` of grad\\(times_member\\) is a member of .*{type(member).__name__}"
+    ):
+        adjit.grad(times_member, wrt="member")(0.7, member)
 
 
 def of_a_number(x):

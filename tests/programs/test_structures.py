@@ -122,6 +122,10 @@ def test_methods_partials_and_objects() -> None:
     value, pullback = adjit.vjp(well.energy, Y)
     np.testing.assert_allclose((value, *pullback(1.0)[0]), (well.energy(Y), *gradient(Y)))
     np.testing.assert_allclose(adjit.hvp(well.energy)(Y, 2.0 * Y), 6.0 * well.factor * Y)
+    value, tangent = adjit.jvp(well.energy, (Y,), (W[0],))
+    np.testing.assert_allclose((value, tangent), (well.energy(Y), gradient(Y) @ W[0]))
+    tangents = adjit.jvp(well.energy, (Y,), (np.eye(3),), several=True)[1]
+    np.testing.assert_allclose(tangents, gradient(Y))
 
     class Line:
         def __init__(self, slope):
@@ -131,6 +135,47 @@ def test_methods_partials_and_objects() -> None:
             return self.slope * x * x
 
     np.testing.assert_allclose(adjit.grad(Line(3.0))(2.0), 12.0)
+    np.testing.assert_allclose(adjit.jvp(Line(3.0), (2.0,), (1.0,)), (12.0, 12.0))
+
+
+class Balance:
+    def __init__(self, k):
+        self.k = k
+
+    def cost(self, x, y=1.0, is_each=False):
+        each = np.array([x * y, x * x])
+        if is_each:
+            return each
+        return np.sum(each) * self.k
+
+    def __call__(self, y, x):
+        return self.cost(x, y)
+
+
+def test_what_is_bound_holds_flags() -> None:
+    """A flag that says which kind of result there is has to be known while compiling, beside an object's parts."""
+    balance, slope = Balance(3.0), 3.0 * (1.0 + 2.0 * 0.5)
+    for target in ("python", "cpu"):
+        assert adjit.grad(balance.cost, target=target)(0.5) == pytest.approx(slope)
+        np.testing.assert_allclose(adjit.jvp(balance.cost, (0.5,), (1.0,), target=target), (2.25, slope))
+        np.testing.assert_allclose(adjit.vjp(balance.cost, 0.5, target=target)[1](1.0), (slope,))
+        # with respect to a part of what it holds
+        by_part = adjit.grad(Balance.cost, wrt="self.k", target=target)
+        assert by_part(balance, 0.5, 2.0, False) == pytest.approx(1.25)
+        # a partial of a method, and one of an object that is called
+        held = functools.partial(balance.cost, y=2.0, is_each=True)
+        np.testing.assert_allclose(adjit.jacobian(held, target=target)(0.5), (2.0, 1.0))
+        np.testing.assert_allclose(adjit.jvp(held, (0.5,), (2.0,), target=target)[1], (4.0, 2.0))
+        assert adjit.grad(functools.partial(balance, 2.0), target=target)(0.5) == pytest.approx(9.0)
+
+
+def test_tangents_that_do_not_fit_what_is_bound() -> None:
+    with pytest.raises(adjit.errors.WrongCall, match="cost takes 3 arguments, not 4"):
+        adjit.jvp(Balance(3.0).cost, (0.5, 1.0, False, 2.0), (1.0,))
+    with pytest.raises(adjit.errors.TypeMismatch, match="the tangents of cost are a tuple of 2, not a tuple of 1"):
+        adjit.jvp(Balance(3.0).cost, (0.5,), (1.0, 1.0))
+    with pytest.raises(adjit.errors.TypeMismatch, match="not a tuple"):
+        adjit.jvp(Balance(3.0).cost, 0.5, 1.0)
 
 
 @pytest.mark.parametrize(("function", "argument"), ARGUMENTS, ids=lambda a: getattr(a, "__name__", ""))

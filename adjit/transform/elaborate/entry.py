@@ -107,10 +107,10 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
 
     def run(ctx: Context) -> ir.Function:
         def variables(given: dict[str, Value]) -> dict[str, Value]:
-            parts = {number: given[name] for number, name in zip(branches, further, strict=True)}
-            own = {name: given[name] for name in names}
-            laid = zip(names, layouts, strict=False)
-            return own | {n: structured(ctx, layout, given[n], parts) for n, layout in laid if layout is not None}
+            laid = {n: layout for n, layout in zip((*names, *further), layouts, strict=False) if layout is not None}
+            known = {n: structured(ctx, laid[n], given[n], {}) if n in laid else given[n] for n in further}
+            parts = {number: known[name] for number, name in zip(branches, further, strict=True)}
+            return {n: structured(ctx, laid[n], given[n], parts) if n in laid else given[n] for n in names}
 
         return _elaborated(ctx, source, (*names, *further), arg_types, variables)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -200,6 +201,10 @@ def of_structures(spec: Any, layouts: tuple[Layout | None, ...]) -> Any:
     """The same derivative, or function, of arguments of which some are put together so."""
     if isinstance(spec, Derivative):
         return dataclasses.replace(spec, function=of_structures(spec.function, layouts))
+    if isinstance(spec, Structured):
+        # what is a tuple of leaves stays one: what is known besides is said of other arguments
+        both = itertools.zip_longest(layouts, spec.layouts)
+        return dataclasses.replace(spec, layouts=tuple(own if own is not None else known for own, known in both))
     return Structured(spec, layouts)
 
 

@@ -70,7 +70,12 @@ def _defined(kind: type) -> Iterator[tuple[type, str, Any]]:
     """What the classes of users say, of which a class is derived, the nearest first."""
     for owner in kind.__mro__:
         if owner.__module__.partition(".")[0] not in _LIBRARIES:
-            yield from ((owner, name, thing) for name, thing in vars(owner).items())
+            # enumerations are given what their base has, too
+            yield from (
+                (owner, name, thing)
+                for name, thing in vars(owner).items()
+                if getattr(thing, "__module__", None) != "enum"
+            )
 
 
 def _is_frozen(kind: type) -> bool:

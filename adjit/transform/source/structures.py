@@ -78,7 +78,13 @@ def is_structure(value: Any) -> bool:
     if kind is float or kind is int or hasattr(kind, "is_on_gpu") or hasattr(kind, "__cuda_ndarray__"):
         # what calls that take microseconds are made with
         return False
-    return isinstance(value, _TAKEN) or is_records(value) or is_object(value) or is_sparse(value)
+    return isinstance(value, _TAKEN) or is_member(value) or is_records(value) or is_object(value) or is_sparse(value)
+
+
+def is_member(value: Any) -> bool:
+    """Whether it is a member of an enumeration, or a text of a class of its own, as NumPy's texts are: what it is known
+    by is its class, so that it is a constant, whatever number or text it may be as well."""
+    return isinstance(value, enum.Enum) or (isinstance(value, str) and type(value) is not str)
 
 
 def is_records(value: Any) -> bool:
@@ -114,7 +120,7 @@ def sized(layout: Layout, leaves: Iterator[Any]) -> Layout:
 def is_object(value: Any) -> bool:
     """Whether it is an object of a class of the user's, known by its attributes."""
     kind = type(value)
-    if isinstance(value, type | np.ndarray | enum.Enum) or has_array(value):
+    if isinstance(value, type | np.ndarray) or is_member(value) or has_array(value):
         return False
     if kind.__module__.partition(".")[0] in _LIBRARIES or hasattr(value, "__code__"):
         return False
@@ -157,7 +163,7 @@ _KNOWN_BY = {
 
 def taken_apart(value: Any, leaves: list[Any]) -> Layout:
     """The layout of a value, whose leaves are appended. NotTaken where it has something in it that is no such thing."""
-    if isinstance(value, bool | int | float | complex | np.number | np.bool_):
+    if isinstance(value, bool | int | float | complex | np.number | np.bool_) and not is_member(value):
         leaves.append(value)
         return NUMBER
     if is_records(value):
@@ -169,6 +175,8 @@ def taken_apart(value: Any, leaves: list[Any]) -> Layout:
         return ARRAY
     if own_of_builtin(type(value)) or (is_object(value) and own_of_object(type(value))):
         raise NotTaken(value)
+    if is_member(value):
+        return static(value)
     if isinstance(value, tuple):
         of = type(value) if type(value) is not tuple else None
         return Layout("tuple", tuple(taken_apart(part, leaves) for part in value), of=of)
@@ -187,7 +195,8 @@ def taken_apart(value: Any, leaves: list[Any]) -> Layout:
 
 def static(value: Any) -> Layout:
     """The layout of what is part of what is compiled: True is not 1 there. NotTaken where it cannot be."""
-    if not isinstance(value, numbers.Integral) and (isinstance(value, _HELD) or has_array(value)):
+    is_number = isinstance(value, _HELD) and not isinstance(value, numbers.Integral)
+    if not is_member(value) and (is_number or has_array(value)):
         # a number or an array that would have no gradient, without a word
         raise NotTaken(value)
     try:
@@ -230,7 +239,7 @@ def _typed(layout: Layout, kinds: Iterator[type | None]) -> Layout:
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool | enum.Enum)
 
 
 def _is_even(layout: Layout) -> bool:
