@@ -23,7 +23,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import config, types
+from numba import config, objmode, types
 
 from adjit.api.ahead import not_compiled
 from adjit.api.arguments import (
@@ -168,7 +168,8 @@ class Specialising:
                 if of_ours
                 else "Define that at the top of a module that can be imported.",
             )
-        Path(path).write_text(module_text(emitted, self.options.decorator(tuned), tuned), encoding="utf-8")
+        decorator = self.options.decorator(tuned, any(value is objmode for value in emitted.globals.values()))
+        Path(path).write_text(module_text(emitted, decorator, tuned), encoding="utf-8")
 
     def _shown(self, given: Sequence[types.Type], tuned: bool) -> Emitted:
         """The source to be looked at, or, `tuned`, the one that is compiled."""

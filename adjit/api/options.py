@@ -71,10 +71,11 @@ class Options:
         flags = {"fast"} if self.fastmath is True else self.fastmath or frozenset()
         return not flags.isdisjoint(("fast", "nnan", "ninf"))
 
-    def decorator(self, tuned: bool) -> str:
-        """numba's decorator for a saved function, with what these options compile it with."""
+    def decorator(self, tuned: bool, asks_python: bool = False) -> str:
+        """numba's decorator for a saved function, with what these options compile it with; `asks_python`: it has parts
+        that the interpreter runs, which takes its lock."""
         options = self.for_numba()
-        said = {name: options[name] for name in ("error_model", "fastmath", "nogil")}
+        said = {name: options[name] for name in ("error_model", "fastmath", *(() if asks_python else ("nogil",)))}
         if tuned and self.parallel:
             said["parallel"] = True
         return f"@njit({', '.join(f'{name}={_literal(value)}' for name, value in said.items())})"

@@ -74,6 +74,7 @@ from adjit.transform.elaborate.records import (
     partial,
 )
 from adjit.transform.elaborate.reductions import into
+from adjit.transform.elaborate.saying import says
 from adjit.transform.elaborate.tables import is_keyed
 from adjit.transform.elaborate.tables import method as method_of_table
 from adjit.transform.elaborate.values import complexes, known_objects
@@ -236,6 +237,12 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         callee = in_kernel(callee)
     if (found := known_objects.called(ctx, callee, args, named)) is not None:
         return found
+    if says(callee):
+        raise ctx.unsupported(
+            f"`{callee.__name__}` that is called under another name",
+            "Call it as it is, `print(...)` or `log.info(...)`, of a logger that is bound to a name.",
+            why="What it says is written as it stands in the call.",
+        )
     args = known_objects.given(callee, args)
     if is_cached(callee):
         return _remembered(frame, lambda: call(frame, Static(callee.__wrapped__), args, named))

@@ -15,7 +15,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
-from types import BuiltinFunctionType, FunctionType
+from types import FunctionType
 from typing import Any, get_args
 
 import libcst as cst
@@ -33,7 +33,7 @@ from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, bina
 from adjit.transform.elaborate.python_builtins import part_of_range, so_many
 from adjit.transform.elaborate.python_library import of_text
 from adjit.transform.elaborate.records import call_method, is_instance, keys, members_of, opened
-from adjit.transform.elaborate.saying import SAYING, said
+from adjit.transform.elaborate.saying import LEVELS, said, says
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.changing import looked_at
@@ -651,15 +651,17 @@ def _called(frame: Frame, node: cst.Call, function: Value, values: Sequence[Valu
 
 def _saying(frame: Frame, node: cst.BaseExpression) -> Any:
     """The function that says something, if a call is one of that; None if not."""
-    base = node.value if isinstance(node, cst.Attribute) else node
-    if frame.is_rule or not isinstance(base, cst.Name) or base.value in frame.env or base.value in frame.local_names:
+    base = node
+    while isinstance(base, cst.Attribute):
+        base = base.value
+    if frame.is_rule or not isinstance(base, cst.Name):
+        return None
+    is_own = base.value in frame.env or base.value in frame.local_names
+    is_of_logger = isinstance(node, cst.Attribute) and node.attr.value in LEVELS
+    if not is_of_logger and (is_own or (node is not base and node.value is not base)):
         return None
     found = evaluate(frame, node)
-    return found.value if isinstance(found, Static) and _is_said(found.value) else None
-
-
-def _is_said(thing: Any) -> bool:
-    return isinstance(thing, FunctionType | BuiltinFunctionType) and thing in SAYING
+    return found.value if isinstance(found, Static) and says(found.value) else None
 
 
 def _starred(frame: Frame, function: Value, value: Value, node: cst.Call, argument: cst.Arg) -> Sequence[Value]:

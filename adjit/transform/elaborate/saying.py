@@ -1,8 +1,11 @@
-"""`print`, `warnings.warn` and `logging`: said in the forward sweep, once, and not differentiated.
+"""`print`, `warnings.warn`, `logging` and loggers: said in the forward sweep, once, and not differentiated.
 
 In: the call as it is written. Out: an effect; texts with formats keep their formats.
 
     print("step", k, f"loss {loss:.3f}")        the same line in the forward sweep
+    log.debug("loss %s", loss)                  logging.getLogger("solver").debug("loss %s", loss)
+
+What is asked of a logger, as `log.isEnabledFor(10)`, is known while compiling.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import libcst as cst
@@ -21,14 +25,29 @@ from adjit.transform.elaborate.values.values import Static, TupleValue, Value, d
 
 Evaluate = Callable[[Frame, cst.BaseExpression], Value]
 
-SAYING = frozenset({
-    print, warnings.warn, logging.debug, logging.info, logging.warning, logging.error, logging.critical,
-})  # fmt: skip
+# what says something at a level, as a function of `logging` and as a method of a logger
+LEVELS = ("debug", "info", "warning", "warn", "error", "critical", "fatal", "log")
+_SAYING = frozenset({print, warnings.warn, *(getattr(logging, name) for name in LEVELS)})
+_OF_LOGGERS = frozenset(getattr(logging.Logger, name) for name in LEVELS)
+
+
+def says(thing: Any) -> bool:
+    """Whether it is a function that says something, or such a method of a logger."""
+    if isinstance(thing, MethodType):
+        return isinstance(thing.__self__, logging.Logger) and thing.__func__ in _OF_LOGGERS
+    return isinstance(thing, FunctionType | BuiltinFunctionType) and thing in _SAYING
 
 
 def said(frame: Frame, node: cst.Call, function: Any, evaluate: Evaluate) -> Value:
     """The call `node` of a function that says something."""
     ctx, writer = frame.ctx, _Writer(frame, evaluate)
+    method = ""
+    if isinstance(function, MethodType):
+        logger, method = function.__self__, f"({ir.quoted(function.__self__.name)}).{function.__name__}"
+        if logging.getLogger(logger.name) is not logger:
+            raise ctx.unsupported(
+                f"a logger of its own, {logger.name}", "Take one of logging.getLogger.", why="It is found by its name."
+            )
     for k, argument in enumerate(node.args):
         if argument.star or (argument.keyword is not None and argument.keyword.value == "file"):
             raise ctx.unsupported(f"`{function.__name__}` with this argument", "Leave it out.", node=argument)
@@ -39,7 +58,7 @@ def said(frame: Frame, node: cst.Call, function: Any, evaluate: Evaluate) -> Val
     is_native = function is print and not writer.is_formatted and all(a.keyword is None for a in node.args)
     if not is_native and ctx.in_prange:
         raise ctx.unsupported("a text with formats inside a prange loop", "Print numbers, or say it after the loop.")
-    callee = ir.Said(function, tuple(writer.pieces), is_native)
+    callee = ir.Said(logging.getLogger if method else function, tuple(writer.pieces), is_native, method)
     ctx.builder.emit(ir.Call(callee=callee, args=tuple(writer.operands), outs=(), effect=True))
     return Static(None)
 

@@ -338,7 +338,7 @@ class Layout:
             self.lines.append(f"{indent}with {found.objmode()}():")
             indent += INDENT
         arguments = said.arguments(tuple(map(self._print.text, operands)))
-        self.lines.append(f"{indent}{found.function(said.function)}({arguments})")
+        self.lines.append(f"{indent}{found.function(said.function)}{said.method}({arguments})")
 
     # ---------------------------------------------------------------------------------------------- copies
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import libcst
 import numpy as np
-from numba import njit
+from numba import njit, objmode
 from numba.extending import is_jitted
 
 from adjit.transform import ir
@@ -111,6 +111,9 @@ class _Head:
             self.bundle.add(value.module, value.root, name)
         elif isinstance(value, ir.External):
             self.imports.setdefault(f"from {value.module} import ", set()).add(_renamed(value.root, name))
+        elif value is objmode:
+            # an object, which does not say where it is from
+            self.imports.setdefault("from numba import ", set()).add(_renamed("objmode", name))
         elif isinstance(value, np.ndarray):
             self._import("np", np)
             self.constants[name] = f"{name} = {_array(value)}"

@@ -21,15 +21,17 @@ def quoted(text: str) -> str:
 @dataclass(frozen=True)
 class Said:
     """`pieces`: the text of the arguments, with the operands of the call between each two. `is_native`: compiled code
-    says it; else the interpreter does, in object mode."""
+    says it; else the interpreter does, in object mode. `method`: what stands between the function and the arguments,
+    as of a logger, `getLogger("solver").debug("x %s", x)`."""
 
     function: Callable[..., Any]
     pieces: tuple[str, ...]
     is_native: bool
+    method: str = ""
 
     @property
     def __name__(self) -> str:
-        return self.function.__name__
+        return self.method.rpartition(".")[2] or self.function.__name__
 
     def arguments(self, operands: tuple[str, ...]) -> str:
         """The text between the parentheses, of the texts of the operands."""

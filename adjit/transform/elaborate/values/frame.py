@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
+import sysconfig
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -204,7 +206,16 @@ class Context:
             place: errors.Place | None = self.frame.source.place(node)
         else:
             place = self.place()
-        caller = _place(self.call_places[0]) if self.call_places else None
+        callers = [_place(here) for here in self.call_places]
+        if place is not None and _is_of_python(place):
+            # the user's line is that of the call which everything under way is of the library from
+            users = [k for k, one in enumerate(callers) if one is not None and not _is_of_python(one)]
+            if users:
+                name = (*callers[users[-1] + 1 :], place)[0].function  # type: ignore[union-attr]
+                why = f"adjit reads its source, and meets {what} ({place.lines()[0]})."
+                kind, what, place = errors.Unsupported, f"a call of {name}, of Python's library", callers[users[-1]]
+                instead = f"Write the computation out, or give its source:  @adjit.rules.decomposition({name})"
+        caller = callers[0] if callers else None
         if caller is not None and place is not None and caller.function != place.function:
             # the line of the function that is differentiated, which may be the only one that is the user's
             why = f"{why}\nCalled from {caller.lines()[0]}.".lstrip("\n")
@@ -374,6 +385,14 @@ class Context:
             return self.builder.fold(extents[depth], index, [value], [carried], trip, order_free=order_free)[0]
 
         return level((), initial)
+
+
+def _is_of_python(place: errors.Place) -> bool:
+    """Whether a line is of a module of Python's own library."""
+    return place.filename.startswith(_OF_PYTHON) and "site-packages" not in place.filename
+
+
+_OF_PYTHON = (sysconfig.get_paths()["stdlib"] + os.sep, sysconfig.get_paths()["platstdlib"] + os.sep)
 
 
 def _place(here: tuple[FunctionSource, cst.CSTNode] | None) -> errors.Place | None:

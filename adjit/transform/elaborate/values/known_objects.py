@@ -1,4 +1,4 @@
-"""Numbers, dates and flags of Python's that no machine has, which are worked out while the code is compiled.
+"""Numbers, dates, flags and loggers of Python's that no machine has, which are worked out while the code is compiled.
 
 In: what they are made of, as far as it is known. Out: an object, or the number that is taken out of it.
 
@@ -6,6 +6,7 @@ In: what they are made of, as far as it is known. Out: an object, or the number 
     math.log2(Fraction(3, 2))           the float
     (day - date(2024, 1, 1)).days       the integer
     Side.LEFT | Side.RIGHT              the flag
+    log.isEnabledFor(logging.DEBUG)     whether it is
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import dataclasses
 import datetime
 import decimal
 import fractions
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from enum import Flag
@@ -56,7 +58,7 @@ def called(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str,
     is_of_class = isinstance(kind, type) and kind in KINDS
     takes_one = any(map(is_known_object, args)) and callee in _TAKING
     takes_one |= _is_of_math(callee) and any(map(_has_known, args)) and all(map(_is_known, (*args, *named.values())))
-    if not (is_of_class or type(owner) in KINDS or takes_one):
+    if not (is_of_class or type(owner) in KINDS or takes_one or _is_of_logging(callee, owner)):
         return None
     if is_of_class and callee.__name__ in _OF_NOW:
         raise ctx.unsupported(
@@ -65,6 +67,14 @@ def called(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str,
     what = getattr(callee, "__qualname__", str(callee))
     given, options = [_object(ctx, a, what) for a in args], {name: _object(ctx, a, what) for name, a in named.items()}
     return _made(ctx, what, callee, given, options)
+
+
+def _is_of_logging(callee: Any, owner: Any) -> bool:
+    """Whether a call finds a logger, or asks one what it would say."""
+    return callee is logging.getLogger or (isinstance(owner, logging.Logger) and callee.__name__ in _ASKED)
+
+
+_ASKED = ("isEnabledFor", "getEffectiveLevel", "hasHandlers", "getChild")
 
 
 def given(callee: Any, args: Sequence[Value]) -> Sequence[Value]:
