@@ -21,15 +21,32 @@ def only(a, where, otherwise):
     return a if where is True else np.where(where, a, a.dtype.type(otherwise))
 
 
+def as_terms(what, a, dtype):
+    """The elements as they are accumulated."""
+    if dtype is None:
+        return a
+    if np.zeros(0, dtype).dtype.kind == "b":
+        raise NotImplementedError(f"{what} with dtype=bool, which asks whether any, or all, are true")
+    return a.astype(dtype)
+
+
+def as_asked(found, dtype):
+    """What was accumulated in 64 bits, with as many as were asked for: in these NumPy's sums wrap around."""
+    if dtype is None:
+        return found
+    kind = np.zeros(0, dtype).dtype
+    return kind.type(found) if np.ndim(found) == 0 else found.astype(kind)
+
+
 @general(np.prod)
 def prod(a, axis=None, dtype=None, keepdims=False, initial=None, where=True):
-    factors = only(a if dtype is None else a.astype(dtype), where, 1)
+    factors = only(as_terms("np.prod", a, dtype), where, 1)
     if axis is None and not keepdims:
         found = np.prod(factors)
     else:
         whole = factors if factors.dtype.kind == "f" else factors.astype(np.int64)
         found = reduced(np.prod, whole, axis, keepdims, whole.dtype)
-    return found if initial is None else found * initial
+    return as_asked(found if initial is None else found * initial, dtype)
 
 
 @general(np.nanprod)
@@ -50,24 +67,24 @@ def nansum(a, axis=None, dtype=None, keepdims=False, initial=None, where=True):
 def cumsum(a, axis=None, dtype=None):
     if np.ndim(a) == 0:
         raise NotImplementedError("np.cumsum of a number")
-    terms = a if dtype is None else a.astype(dtype)
+    terms = as_terms("np.cumsum", a, dtype)
     if axis is None or a.ndim == 1:
-        return np.cumsum(terms)
+        return as_asked(np.cumsum(terms), dtype)
     if a.ndim <= 3:
-        return np.cumsum(terms, one_axis(axis, a.ndim))
+        return as_asked(np.cumsum(terms, one_axis(axis, a.ndim)), dtype)
     whole = terms if terms.dtype.kind == "f" else terms.astype(np.int64)
-    return mapped(np.cumsum, whole, axis, whole.dtype)
+    return as_asked(mapped(np.cumsum, whole, axis, whole.dtype), dtype)
 
 
 @general(np.cumprod)
 def cumprod(a, axis=None, dtype=None):
     if np.ndim(a) == 0:
         raise NotImplementedError("np.cumprod of a number")
-    factors = a if dtype is None else a.astype(dtype)
+    factors = as_terms("np.cumprod", a, dtype)
     if axis is None or a.ndim == 1:
-        return np.cumprod(factors)
+        return as_asked(np.cumprod(factors), dtype)
     whole = factors if factors.dtype.kind == "f" else factors.astype(np.int64)
-    return mapped(np.cumprod, whole, axis, whole.dtype)
+    return as_asked(mapped(np.cumprod, whole, axis, whole.dtype), dtype)
 
 
 @general(np.nancumsum)

@@ -33,7 +33,10 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
         found = np.linspace(start, stop, num)
     else:
         found = between(np.asarray(start), np.asarray(stop), num, endpoint, ndim)
-    grid = np.moveaxis(found if dtype is None else found.astype(dtype), 0, axis)
+    if dtype is not None:
+        # of numbers that are cut off NumPy takes the whole ones below, as it does nowhere else
+        found = (np.floor(found) if np.zeros(0, dtype).dtype.kind in "iu" else found).astype(dtype)
+    grid = np.moveaxis(found, 0, axis)
     return (grid, (stop - start) / (num - 1 if endpoint else num)) if retstep else grid
 
 

@@ -13,8 +13,12 @@ from adjit.rules.registry import builtin
 general = builtin.general
 
 
-def as_asked(a, dtype):
-    return a if dtype is None else a.astype(dtype)
+def as_asked(what, a, dtype):
+    if dtype is None:
+        return a
+    if np.zeros(0, dtype).dtype.kind != "f":
+        raise NotImplementedError(f"{what} with a dtype of integers, to which NumPy cuts off on the way")
+    return a.astype(dtype)
 
 
 @general(np.average)
@@ -40,7 +44,7 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
 
 @general(np.var)
 def var(a, axis=None, dtype=None, ddof=0, keepdims=False):
-    x = as_asked(a, dtype)
+    x = as_asked("np.var or np.std", a, dtype)
     if axis is None and not keepdims:
         return np.var(x) if ddof == 0 else np.var(x) * np.divide(a.size, max(a.size - ddof, 0))
     axes = normal_axes(axis, a.ndim)
@@ -73,7 +77,7 @@ def ptp(a, axis=None, keepdims=False):
 
 @general(np.nanmean)
 def nanmean(a, axis=None, dtype=None, keepdims=False):
-    x = as_asked(a, dtype)
+    x = as_asked("np.nanmean", a, dtype)
     if axis is None and not keepdims:
         return np.nanmean(x)
     known = ~np.isnan(x)
@@ -83,7 +87,7 @@ def nanmean(a, axis=None, dtype=None, keepdims=False):
 
 @general(np.nanvar)
 def nanvar(a, axis=None, dtype=None, ddof=0, keepdims=False):
-    x = as_asked(a, dtype)
+    x = as_asked("np.nanvar", a, dtype)
     if axis is None and not keepdims:
         return np.nanvar(x, ddof=ddof)
     axes = normal_axes(axis, x.ndim)
@@ -96,7 +100,7 @@ def nanvar(a, axis=None, dtype=None, ddof=0, keepdims=False):
 
 @general(np.nanstd)
 def nanstd(a, axis=None, dtype=None, ddof=0, keepdims=False):
-    x = as_asked(a, dtype)
+    x = as_asked("np.nanstd", a, dtype)
     if axis is None and not keepdims:
         return np.nanstd(x, ddof=ddof)
     return root(np.nanvar(x, axis=axis, ddof=ddof, keepdims=keepdims))

@@ -356,10 +356,9 @@ def with_axes_last(a, axis1, axis2):
 
 @general(np.trace)
 def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
-    x = a if dtype is None else a.astype(dtype)
-    if x.ndim == 2 and axis1 == 0 and axis2 == 1:
-        return np.trace(x, offset)
-    return np.sum(np.diagonal(x, offset, axis1, axis2), axis=-1)
+    if a.ndim == 2 and axis1 == 0 and axis2 == 1 and dtype is None:
+        return np.trace(a, offset)
+    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 def triangle(m, k, is_lower):

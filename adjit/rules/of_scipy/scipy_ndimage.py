@@ -212,4 +212,7 @@ def prewitt(input, axis=-1, output=None, mode="reflect", cval=0.0):
 def laplace(input, output=None, mode="reflect", cval=0.0):
     unsaid(output)
     bends = [filtered(input, np.array([1.0, -2.0, 1.0]), k, mode, cval, 0) for k in tuple(range(np.ndim(input)))]
-    return sum(bends[1:], bends[0])
+    whole = bends[0]
+    for bend in bends[1:]:
+        whole = whole + bend
+    return whole

@@ -814,7 +814,11 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
             return found
     if method.name == "tolist" and is_array(owner) and not is_complex(owner) and 0 < ndim(owner) < 3:
         rows = listed(frame, owner)
-        assert isinstance(rows, Grown)
+        if not isinstance(rows, Grown):
+            # so many as are known
+            assert isinstance(rows, TupleValue)
+            lists = tuple(listed(frame, one) if is_array(one) else one for one in rows.items)
+            return dataclasses.replace(rows, items=lists)
         return dataclasses.replace(rows, item=Shape("row", (LEAF,))) if ndim(owner) == 2 else rows
     if is_number(owner) and method.name in ("conjugate", "conj", "item", "tolist"):
         return owner

@@ -73,7 +73,7 @@ from adjit.transform.elaborate.values.values import (
     unordered,
 )
 from adjit.transform.elaborate.whole_arrays import indexing
-from adjit.transform.ir.types import array_type_of, is_integer, typed_const
+from adjit.transform.ir.types import array_type_of, const, is_integer, typed_const
 
 
 def _reversed(frame: Frame, value: Value) -> Value:
@@ -372,7 +372,10 @@ def _folded(name: str, callee: Any, start: float) -> Handler:
     """math.fsum and math.prod."""
 
     def handle(frame: Frame, iterable: Value, initial: Value | None) -> Value:
-        array = as_lazy(frame.ctx, elements(frame.ctx, listed(frame, iterable)))
+        items = listed(frame, iterable)
+        if isinstance(items, TupleValue) and not items.items:
+            return const(start) if initial is None else initial
+        array = as_lazy(frame.ctx, elements(frame.ctx, items))
         if array.ndim != 1:
             raise frame.ctx.mismatch(f"math.{name} of what is not numbers", "Give a vector, or a list of numbers.")
         given = operand(frame.ctx, initial) if initial is not None else typed_const(start, array.dtype)
@@ -537,7 +540,7 @@ ONCE = frozenset((
 LAZY = ONCE - {itertools.combinations, itertools.permutations, itertools.product}
 
 # What takes the items of a generator one by one, as somebody runs through it.
-RUNNING_THROUGH = frozenset((enumerate, zip, map, itertools.islice, iter, next))
+RUNNING_THROUGH = frozenset((enumerate, zip, map, itertools.islice, iter, next, tuple))
 
 ITERABLES: dict[Any, Handler] = {
     reversed: takes("reversed", "sequence", _reversed),
@@ -560,7 +563,7 @@ ITERABLES: dict[Any, Handler] = {
     iter: takes("iter", "iterable", _iter),
     next: takes("next", "iterator default?", _next),
     math.fsum: _folded("fsum", operator.add, 0.0),
-    math.prod: _folded("prod", operator.mul, 1.0),
+    math.prod: _folded("prod", operator.mul, 1),
     np.ndindex: _ndindex,
     np.ndenumerate: takes("np.ndenumerate", "arr:array", _ndenumerate),
     np.nditer: takes("np.nditer", "op order?", _nditer),

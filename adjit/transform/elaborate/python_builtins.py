@@ -149,10 +149,33 @@ def _beside_stream(frame: Frame, args: Sequence[Value]) -> Value:
 
 
 def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    ctx, strict = frame.ctx, named.pop("strict", ir.boolean(False))
+    if named or not isinstance(strict, ir.Const):
+        raise ctx.unsupported("zip with these arguments", "Give what runs side by side, and strict=True or not.")
     args = [opened_in_turns(frame, _of_object(frame, one)) for one in args]
     if any(as_stream(one) is not None for one in args):
+        if strict.value:
+            raise ctx.unsupported(
+                "zip(..., strict=True) of an iterator", "Make lists of what it runs through: zip(list(...), ...)."
+            )
         return _beside_stream(frame, args)
-    return Paired(tuple(contents(frame.ctx, a) for a in args))
+    paired = Paired(tuple(contents(ctx, a) for a in args))
+    if strict.value:
+        _same_lengths(frame, paired)
+    return paired
+
+
+def _same_lengths(frame: Frame, paired: Paired) -> None:
+    """ValueError, as Python has it, where what runs side by side is of several lengths."""
+    ctx = frame.ctx
+    first, *others = (length(frame, Paired((part,))) for part in paired.parts)
+    for k, other in enumerate(others, 2):
+        fits = scalars.scalar(ctx, operator.eq, (first, other))
+        said = f"zip() argument {k} is shorter or longer than the first"
+        if isinstance(fits, ir.Const) and not fits.value:
+            raise ctx.mismatch(said, "Give all of them as many items, or leave out strict=True.")
+        if not isinstance(fits, ir.Const):
+            ctx.builder.emit(ir.Raise(exception=ValueError, args=(said,), condition=fits))
 
 
 def _slice(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -240,8 +263,16 @@ def _round(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _tuple_builtin(frame: Frame, value: Value | None) -> Value:
-    made = TupleValue(()) if value is None else listed(frame, value)
-    return TupleValue(static_items(frame.ctx, made, "the argument of tuple"))
+    if value is None:
+        return TupleValue(())
+    # a tuple has so many items as are known: where there may be a loop, it is written out
+    ctx = frame.ctx
+    knew, ctx.knows_extents = ctx.knows_extents, True
+    try:
+        made = listed(frame, value)
+    finally:
+        ctx.knows_extents = knew
+    return TupleValue(static_items(ctx, made, "the argument of tuple"))
 
 
 def _list_builtin(frame: Frame, value: Value | None) -> Value:

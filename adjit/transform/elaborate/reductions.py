@@ -102,17 +102,29 @@ def _sum(
     keepdims: Value | None, initial: Value | None, condition: Value | None,
 ) -> Value:  # fmt: skip
     ctx = frame.ctx
+    asked = dtype_argument(frame, kind, None)
+    if isinstance(asked, types.Boolean):
+        if _is_given(initial):
+            raise ctx.unsupported("np.sum with dtype=bool and `initial`", "Write np.any(...) or initial.")
+        return _ANY(frame, [value], _named(axis=axis, out=out, keepdims=keepdims, where=condition))
     if not is_array(value):
         # a number is its own sum
         is_boolean = isinstance(dtype(value), types.Boolean)
-        return scalars.cast(ctx, operand(ctx, value), types.intp) if is_boolean else value
-    value = converted(ctx, value, dtype_argument(frame, kind, dtype(value))) if _is_given(kind) else value
+        value = scalars.cast(ctx, operand(ctx, value), types.intp) if is_boolean else value
+        return value if asked is None else converted(ctx, value, asked)
+    value = value if asked is None else converted(ctx, value, asked)
     value = _counted(ctx, value, condition, typed_const(0, dtype(value)))
     axes = axes_of(frame, "np.sum", axis, ndim(value))
     made = total(ctx, value, axes)
     if initial is not None and _is_given(initial):
         made = by_operator(frame, operator.add, made, initial)
+    # what is added up in 64 bits is cut off to what was asked for
+    made = made if asked is None else converted(ctx, made, asked)
     return into(frame, out, kept_axes(frame, made, axes, ndim(value), keepdims))
+
+
+def _named(**given: Value | None) -> dict[str, Value]:
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _mean(
@@ -121,7 +133,10 @@ def _mean(
 ) -> Value:  # fmt: skip
     """np.mean: the sum over the number of elements in it."""
     ctx = frame.ctx
-    value = converted(ctx, value, dtype_argument(frame, kind, dtype(value))) if _is_given(kind) else value
+    asked = dtype_argument(frame, kind, None)
+    if isinstance(asked, types.Boolean):
+        raise ctx.unsupported("np.mean with dtype=bool", "Write np.any(...).")
+    value = value if asked is None else converted(ctx, value, asked)
     axes = axes_of(frame, "np.mean", axis, ndim(value))
     shape, float_type = shape_of(ctx, value), _float_of(dtype(value))
     if condition is not None and _is_given(condition):
@@ -133,7 +148,10 @@ def _mean(
         for k in range(ndim(value)) if axes is None else axes:
             count = scalars.scalar(ctx, operator.mul, (count, shape[k]))
         number = scalars.cast(ctx, count, float_type)
-    made = by_operator(frame, operator.truediv, total(ctx, value, axes), number)
+    whole = total(ctx, value, axes)
+    whole = whole if asked is None else converted(ctx, whole, asked)
+    made = by_operator(frame, operator.truediv, whole, number)
+    made = made if asked is None else converted(ctx, made, asked)
     return into(frame, out, kept_axes(frame, made, axes, ndim(value), keepdims))
 
 

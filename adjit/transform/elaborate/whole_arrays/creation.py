@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from adjit.rules import structured
 from adjit.rules.complex_numbers import complex_of, parts
 from adjit.rules.registry import class_of
 from adjit.transform import ir
-from adjit.transform.elaborate.values import complexes
+from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import allocated, array_of, ordered_like, shape_of, store
 from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
@@ -31,10 +32,11 @@ from adjit.transform.elaborate.values.elementwise import (
     paired,
     store_all,
 )
-from adjit.transform.elaborate.values.frame import Frame, structured_dtype, wrap
+from adjit.transform.elaborate.values.frame import Context, Frame, structured_dtype, wrap
 from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, shape_argument, taken, takes
 from adjit.transform.elaborate.values.values import (
     Complex,
+    Index,
     Lazy,
     Number,
     Record,
@@ -114,11 +116,34 @@ def _arange(frame: Frame, *given_or_none: Value | None) -> Value:
     if len(given) < 3 and ends[2] in given:
         raise ctx.unsupported("np.arange with a step and no stop", "Give start, stop and step.")
     numbers = [operand(ctx, taken(frame, "np.arange", "number", e)) for e in given]
+    asked = dtype_argument(frame, kind, None)
+    if isinstance(asked, types.Boolean):
+        raise ctx.unsupported("np.arange of booleans", "Write np.array([False, True]).")
+    if isinstance(asked, types.Integer) and any(isinstance(e.type, types.Float) for e in numbers):
+        return _cut_off_range(ctx, numbers, asked)
     grid = whole_call(ctx, np.arange, numbers)
     count = _count_of(numbers)
     if count is not None and isinstance(grid, ir.Var):
         ctx.shapes[grid] = (ir.integer(count),)
     return converted(ctx, grid, dtype_argument(frame, kind, dtype(grid)))
+
+
+def _cut_off_range(ctx: Context, ends: Sequence[ir.Operand], kind: types.Type) -> Value:
+    """np.arange of floats as integers: NumPy cuts off the first two numbers, and goes on by the step between these."""
+    start, stop, step = (ir.integer(0), *ends, ir.integer(1)) if len(ends) == 1 else (*ends, ir.integer(1))[:3]
+    last = scalars.scalar(ctx, operator.sub, (stop, start))
+    count = scalars.scalar(ctx, math.ceil, (scalars.scalar(ctx, operator.truediv, (last, step)),), "count")
+    known = _count_of(ends)
+    extent = ir.integer(known) if known is not None else scalars.scalar(ctx, max, (count, ir.integer(0)), "count")
+    first = scalars.cast(ctx, start, types.intp)
+    second = scalars.cast(ctx, scalars.scalar(ctx, operator.add, (start, step)), types.intp)
+    by = scalars.scalar(ctx, operator.sub, (second, first), "step")
+
+    def element(index: Index) -> ir.Operand:
+        gone = scalars.scalar(ctx, operator.mul, (index[0], by))
+        return scalars.cast(ctx, scalars.scalar(ctx, operator.add, (first, gone)), kind)
+
+    return Lazy((extent,), kind, element, ())
 
 
 def _count_of(ends: Sequence[ir.Operand]) -> int | None:
