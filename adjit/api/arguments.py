@@ -19,7 +19,8 @@ from numba import errors, typeof, types
 from adjit.errors import TypeMismatch
 from adjit.notation import to_text
 from adjit.runtime.library.gpus import is_on_device
-from adjit.transform.source.structures import ARRAYS, has_array, is_member
+from adjit.transform.source.protocols import own_of_argument, own_of_builtin, plain_class
+from adjit.transform.source.structures import ARRAYS, has_array, is_derived_number, is_member, own_of
 
 _PLAIN = (types.Boolean, types.Integer, types.Complex)
 _FLOATS = (types.float32, types.float64)
@@ -72,16 +73,17 @@ def check_type(owner: str, name: str, type_: types.Type) -> None:
 def is_taken(value: Any) -> bool:
     """Whether a derivative can take this value."""
     if isinstance(value, tuple):
-        return all(map(is_taken, value))
+        return own_of_argument(type(value)) is None and all(map(is_taken, value))
     is_array_like = isinstance(value, np.ndarray) and type(value) not in ARRAYS
-    if is_on_device(value) or is_member(value):
-        return False  # whose type may be that of an array, or of a number
+    if is_on_device(value) or is_member(value) or is_derived_number(value):
+        return False  # whose type may be that of an array, or of a plain number
     return not is_array_like and _is_taken(specialised(type_of(value)))
 
 
 def _is_taken(type_: types.Type) -> bool:
     if isinstance(type_, types.BaseTuple):
-        return all(map(_is_taken, type_.types))  # type: ignore[attr-defined]
+        kind = getattr(type_, "instance_class", tuple)
+        return own_of_argument(kind) is None and all(map(_is_taken, type_.types))  # type: ignore[attr-defined]
     if isinstance(type_, types.Array):
         return _is_number(type_.dtype)
     known = types.NoneType | types.UnicodeType | types.StringLiteral | types.Dispatcher | types.NumPyRandomGeneratorType
@@ -95,6 +97,12 @@ def _is_number(type_: types.Type) -> bool:
 def told(value: Any) -> tuple[str, str]:
     """What a value that is not taken is, and what to pass in its place."""
     kind = type(value)
+    if is_derived_number(value):
+        own = own_of_builtin(kind)
+        what = "a class of numbers of its own" if own is None else f"which has `{own}` of its own"
+        return f"of type {_name_of(kind)}, {what}", f"Pass {plain_class(kind).__name__}(...) of it."
+    if own := own_of(value):
+        return f"of type {_name_of(kind)}, which has `{own}` of its own", _instead_of(kind)
     if isinstance(value, tuple):
         return next((told(part) for part in value if not is_taken(part)), ("a tuple", _NUMBERS))
     if isinstance(value, list):
@@ -135,6 +143,14 @@ def told(value: Any) -> tuple[str, str]:
         instead = "Pass one that is compiled with numba.njit, or read it as a global or enclosing name."
         return "a Python function" if hasattr(value, "__code__") else f"of type {_name_of(kind)}", instead
     return f"of type {_name_of(kind)}", _NUMBERS
+
+
+def _instead_of(kind: type) -> str:
+    """What to pass in the place of an object of a class that does something in its own way."""
+    plain = plain_class(kind)
+    if plain is object:
+        return "Pass an object of a plain class, a dataclass or a named tuple."
+    return f"Pass what it is made of: a plain {plain.__name__}."
 
 
 _NUMBERS = "Pass numbers, NumPy arrays of numbers, or tuples of those."

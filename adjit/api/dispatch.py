@@ -47,7 +47,7 @@ from adjit.api.structures import Layouts, has_extents, is_integer, is_laid_out, 
 from adjit.api.trees import described
 from adjit.errors import NOT_REAL, AdjitError, InternalError, NotCached, Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.report.shown import Source
-from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, sparing
+from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, as_passed, compiler_lock, sparing
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.callables import noting_reads, python_function
@@ -425,8 +425,11 @@ class Specialising:
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
         found = tuple(map(specialised, given))
         if self._is_checked:
-            for name, type_ in zip(self.__signature__.parameters, found, strict=True):
-                check_type(shown(self.derivative), name, type_)
+            owner = shown(self.derivative)
+            for name, type_, asked in zip(self.__signature__.parameters, found, given, strict=True):
+                if isinstance(asked, types.Omitted):
+                    check_value(owner, name, asked.value)  # of which numba's type may not tell the class
+                check_type(owner, name, type_)
         return found
 
     @property
@@ -630,9 +633,10 @@ class Derived(Specialising, SpecialisedDispatcher):
         return self.stretching.get_overload(sig)
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
-        if self._is_checked and self._is_laid_out((*args, *kws.values())):
+        given = tuple(map(as_passed, args))
+        if self._is_checked and self._is_laid_out((*given, *kws.values())):
             raise _Structures
-        self._check_values(args)
+        self._check_values(given)
         try:
             return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
         except InternalError:

@@ -20,7 +20,7 @@ from numba.core import errors
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu_options import ParallelOptions
-from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
+from numba.core.dispatcher import OmittedArg, _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import ReduceMixin
 from numba.core.targetconfig import ConfigStack
@@ -44,6 +44,11 @@ _ONLY_PRANGE = {
 def parallel_option(is_parallel: bool) -> Any:
     """What numba takes for `parallel`: loops over prange alone."""
     return ParallelOptions(dict(_ONLY_PRANGE)) if is_parallel else False
+
+
+def as_passed(value: Any) -> Any:
+    """An argument as numba's dispatcher hands it on; the default where it was left out."""
+    return value.value if isinstance(value, OmittedArg) else value
 
 
 class SpecialisedDispatcher(CPUDispatcher):

@@ -133,7 +133,7 @@ from adjit.transform.elaborate.whole_arrays.generalized import of_guvectorize
 from adjit.transform.elaborate.whole_arrays.shaping import array_attribute, of_parts
 from adjit.transform.elaborate.whole_arrays.ufunc_methods import updated_at
 from adjit.transform.ir.types import call_type, dtype_of, is_integer, typed_const
-from adjit.transform.source.callables import is_distribution, spoken
+from adjit.transform.source.callables import is_called_as, is_distribution, spoken
 from adjit.transform.source.derivative import Derivative
 from adjit.transform.source.marks import DERIVING, Checkpointed
 from adjit.transform.source.parameters import by_name, misfit
@@ -256,7 +256,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return _remembered(frame, lambda: ctx.run_local(callee, args, named))
     if isinstance(callee, LocalFunction):
         return ctx.run_local(callee, args, named)
-    if isinstance(callee, np.vectorize | Vectorized):
+    if isinstance(callee, Vectorized) or is_called_as(callee, np.vectorize):
         return vectorized(frame, callee, args, named)
     found = of_numba(frame, callee, args, named) or of_guvectorize(frame, callee, args, named)
     if found is not None:

@@ -443,8 +443,8 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
             return of_option(frame, left, lambda option: compare(frame, name, option, right))
         if _is_text(left) and _is_text(right):
             return ir.boolean((left.value in right.value) == (name == "In"))
-        if isinstance(right, Static) and isinstance(right.value, EnumMeta | Flag):
-            is_there = _is_member(frame, left, right)
+        if (members := known_objects.members_in(right)) is not None:
+            is_there = _is_member(frame, left, members)
             return is_there if name == "In" else scalars.negated(ctx, is_there)
         if not isinstance(right, TupleValue):
             raise ctx.unsupported("`in` on something that is not a tuple", "Write the search as a loop.")
@@ -456,16 +456,17 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
     return binary(frame, COMPARISONS[name], left, right)
 
 
-def _is_member(frame: Frame, left: Value, right: Static) -> ir.Operand:
+def _is_member(frame: Frame, left: Value, members: EnumMeta | Flag) -> ir.Operand:
     """Whether something known is a member of an enumeration, or a flag in one of its members, as Python has it."""
     if isinstance(left, OneOf):
-        return truth(frame, of_option(frame, left, lambda option: _is_member(frame, option, right)))
+        return truth(frame, of_option(frame, left, lambda option: _is_member(frame, option, members)))
     if not isinstance(left, Static | ir.Const):
         raise frame.ctx.not_constant(
-            f"{described(left)}, known at run time only, `in` {described(right)}", "Compare with the values of members."
+            f"{described(left)}, known at run time only, `in` {described(Static(members))}",
+            "Compare with the values of members.",
         )
     try:
-        return ir.boolean(left.value in right.value)
+        return ir.boolean(left.value in members)
     except TypeError as fault:
         raise frame.ctx.mismatch(str(fault), "Look for a member.") from None
 

@@ -16,7 +16,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum, EnumMeta, Flag
+from enum import Enum
 from types import FunctionType, MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -29,6 +29,7 @@ from adjit.runtime.backend import members
 from adjit.transform import ir
 from adjit.transform.elaborate.derivatives import arguments
 from adjit.transform.elaborate.draws import KINDS, drawn
+from adjit.transform.elaborate.values import known_objects
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, wrap
 from adjit.transform.elaborate.values.names import changed, kept, now
@@ -79,9 +80,8 @@ def opened(ctx: Context, value: Value) -> Value:
 
 def members_of(ctx: Context, value: Value) -> Value:
     """The members of an enumeration, or the flags in one of its members, as a loop has them; anything else as it is."""
-    if isinstance(value, Static) and isinstance(value.value, EnumMeta | Flag):
-        return TupleValue(tuple(wrap(ctx, one) for one in value.value))
-    return value
+    members = known_objects.members_in(value)
+    return value if members is None else TupleValue(tuple(wrap(ctx, one) for one in members))
 
 
 # --------------------------------------------------------------------------------------------------------- dictionaries

@@ -47,11 +47,17 @@ def held_by(thing: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
     it has for it; None of anything else."""
     if isinstance(thing, MethodType):
         return thing.__func__, (thing.__self__,), {}
-    if isinstance(thing, functools.partial):
+    if is_called_as(thing, functools.partial):
         return thing.func, thing.args, thing.keywords
     own = inspect.getattr_static(type(thing), "__call__", None)
     is_known = is_dispatcher(thing) or hasattr(thing, "derivative") or isinstance(thing, type | Checkpointed)
     return (own, (thing,), {}) if isinstance(own, FunctionType) and not is_known else None
+
+
+def is_called_as(thing: Any, kind: type) -> bool:
+    """Whether it is an object of this class of a library, and no class derived from that calls it in its own way."""
+    called = inspect.getattr_static(type(thing), "__call__", None)
+    return isinstance(thing, kind) and called is inspect.getattr_static(kind, "__call__")
 
 
 def _no_function(thing: Any) -> SourceUnavailable:

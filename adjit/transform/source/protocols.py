@@ -8,17 +8,23 @@ In: a class. Out: the name of what it does so and what is not followed here, or 
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import enum
 import functools
 import inspect
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
+import numpy as np
+
 _LIBRARIES = frozenset((
     "builtins", "abc", "collections", "enum", "functools", "numbers", "numpy", "scipy", "types", "typing",
 ))  # fmt: skip
-_BUILTIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset)
+_BUILTIN = (
+    bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, collections.deque, np.generic,
+)  # fmt: skip
 _ATTRIBUTES = ("__getattr__", "__getattribute__", "__setattr__", "__delattr__")
 _CONTAINER = (
     "__getitem__", "__setitem__", "__delitem__", "__missing__", "__len__", "__bool__", "__iter__", "__reversed__",
@@ -33,6 +39,13 @@ _OPERATORS = (*(f"__{name}__" for name in _ARITHMETIC), *(f"__r{name}__" for nam
 _OF_ONE = (
     "__neg__", "__pos__", "__abs__", "__invert__", "__round__", "__float__", "__int__", "__index__", "__complex__",
 )  # fmt: skip
+# what makes no difference to the numbers that a program computes
+_SILENT = frozenset((
+    "__new__", "__doc__", "__module__", "__dict__", "__weakref__", "__slots__", "__repr__", "__str__", "__format__",
+    "__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_ex__", "__getstate__", "__setstate__", "__sizeof__",
+    "__dir__", "__class_getitem__", "__init_subclass__", "__subclasshook__", "__copy__", "__deepcopy__",
+))  # fmt: skip
+_OF_NAMED_TUPLES = ("_replace", "_asdict", "_make", "_fields", "_field_defaults", "count", "index")
 _DESCRIPTORS = (FunctionType, BuiltinFunctionType, GetSetDescriptorType, MemberDescriptorType, property)
 
 
@@ -50,32 +63,61 @@ def _of_object(kind: type) -> str | None:
 
 def _of_named_tuple(kind: type) -> str | None:
     """What a class of named tuples does in its own way where others are tuples; arithmetic is followed."""
+    asked = (*_ATTRIBUTES, *_CONTAINER, *_IN_PLACE, "count", "index")
+    of_derived = (*asked, "__new__", *_OF_NAMED_TUPLES, *getattr(kind, "_fields", ()))
     for owner, name, _ in _defined(kind):
-        if name in (*_ATTRIBUTES, *_CONTAINER, *_IN_PLACE) or (name == "__new__" and "_fields" not in vars(owner)):
+        is_made = "_fields" in vars(owner) and "_make" in vars(owner)  # by `namedtuple`, with fields and methods
+        if name in (asked if is_made else of_derived):
             return name
     return None
 
 
 def _of_builtin(kind: type) -> str | None:
-    """What a class that is derived from one of Python's numbers, texts or containers does in its own way."""
+    """What a class that is derived from one of Python's or NumPy's numbers, texts or containers does in its own way.
+    Other methods of texts and containers are followed where they are called; numbers have none here."""
     if kind in _BUILTIN or not issubclass(kind, _BUILTIN):
         return None
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return _of_named_tuple(kind)
     asked = (*_ATTRIBUTES, *_CONTAINER, *_OPERATORS, *_OF_ONE)
-    return next((name for _, name, _ in _defined(kind) if name in asked), None)
+    is_number = issubclass(kind, int | float | complex | np.generic) and not issubclass(kind, enum.Enum)
+    return next((name for name in _replaced(kind) if is_number or name in asked), None)
+
+
+def _of_argument(kind: type) -> str | None:
+    """The same of a class of arguments, of which nothing is known any more but what is in them; or what a class of
+    objects does in its own way."""
+    if not issubclass(kind, _BUILTIN):
+        return _of_object(kind)
+    is_container = issubclass(kind, list | dict | set | frozenset) and kind not in _BUILTIN
+    return next(iter(_replaced(kind)), None) if is_container else _of_builtin(kind)
+
+
+def _replaced(kind: type) -> Iterator[str]:
+    """What classes of users say of what a class of Python's or NumPy's, of which they are derived, has or may have."""
+    asked, base = (*_ATTRIBUTES, *_CONTAINER, *_OPERATORS, *_OF_ONE), plain_class(kind)
+    for _, name, _ in _defined(kind):
+        if name in asked or (hasattr(base, name) and name not in _SILENT):
+            yield name
+
+
+def plain_class(kind: type) -> type:
+    """The class of Python's own, or of a library, that one is derived from."""
+    return next(owner for owner in kind.__mro__ if _is_of_library(owner))
 
 
 def _defined(kind: type) -> Iterator[tuple[type, str, Any]]:
-    """What the classes of users say, of which a class is derived, the nearest first."""
+    """What the classes of users say, of which a class is derived, the nearest first; not what they have from a library
+    as it is there, as flags have their operators."""
+    known = [vars(owner) for owner in kind.__mro__ if _is_of_library(owner)]
     for owner in kind.__mro__:
-        if owner.__module__.partition(".")[0] not in _LIBRARIES:
-            # enumerations are given what their base has, too
-            yield from (
-                (owner, name, thing)
-                for name, thing in vars(owner).items()
-                if getattr(thing, "__module__", None) != "enum"
-            )
+        if not _is_of_library(owner):
+            named = vars(owner).items()
+            yield from ((owner, name, thing) for name, thing in named if all(k.get(name) is not thing for k in known))
+
+
+def _is_of_library(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in _LIBRARIES
 
 
 def _is_frozen(kind: type) -> bool:
@@ -87,3 +129,4 @@ _Question = Callable[[type], str | None]
 own_of_object: _Question = functools.lru_cache(maxsize=1024)(_of_object)
 own_of_named_tuple: _Question = functools.lru_cache(maxsize=1024)(_of_named_tuple)
 own_of_builtin: _Question = functools.lru_cache(maxsize=1024)(_of_builtin)
+own_of_argument: _Question = functools.lru_cache(maxsize=1024)(_of_argument)

@@ -22,13 +22,15 @@ from typing import Any
 import numpy as np
 
 from adjit.runtime.library.gpus import is_on_device
-from adjit.transform.source.protocols import own_of_builtin, own_of_object
+from adjit.transform.source.protocols import own_of_argument
 
 # the classes of arrays that are nothing but arrays: others have masks, units or operators of their own
 ARRAYS = (np.ndarray, np.memmap)
 # what says that there is an array in a value of another library
 _INTERFACES = ("__array__", "__array_interface__", "__cuda_array_interface__", "__dlpack__")
 _HELD = (np.ndarray, np.void, np.datetime64, np.timedelta64, numbers.Number)
+_NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+_BUILT = (list, dict, tuple, set, frozenset, str)
 _TAKEN = (list, dict, FunctionType, BuiltinFunctionType, MethodType, functools.partial, np.ufunc)
 LONGEST = 8  # items of a list that stand one by one
 _LIBRARIES = ("builtins", "numpy", "scipy", "numba", "pandas", "torch", "jax", "random")
@@ -120,11 +122,24 @@ def sized(layout: Layout, leaves: Iterator[Any]) -> Layout:
 def is_object(value: Any) -> bool:
     """Whether it is an object of a class of the user's, known by its attributes."""
     kind = type(value)
-    if isinstance(value, type | np.ndarray) or is_member(value) or has_array(value):
+    if isinstance(value, (type, np.ndarray, *_NUMBERS)) or is_member(value) or has_array(value):
         return False
-    if kind.__module__.partition(".")[0] in _LIBRARIES or hasattr(value, "__code__"):
+    if kind.__module__.partition(".")[0] in _LIBRARIES or hasattr(kind, "__code__"):
         return False
-    return dataclasses.is_dataclass(value) or (hasattr(value, "__dict__") and not hasattr(value, "derivative"))
+    # (of the class, as an object may answer for any name)
+    is_derived = hasattr(kind, "derivative") or "derivative" in getattr(value, "__dict__", ())
+    return dataclasses.is_dataclass(value) or (hasattr(value, "__dict__") and not is_derived)
+
+
+def is_derived_number(value: Any) -> bool:
+    """Whether it is a number of a class of the user's, of which nothing but the number would be known."""
+    is_plain = type(value).__module__ in ("builtins", "numpy") or is_member(value)
+    return isinstance(value, _NUMBERS) and not is_plain
+
+
+def own_of(value: Any) -> str | None:
+    """What the class of an argument, or of a part of one, does in its own way where Python asks it; None if nothing."""
+    return own_of_argument(type(value)) if isinstance(value, _BUILT) or is_object(value) else None
 
 
 def attributes(value: Any) -> dict[str, Any]:
@@ -163,22 +178,25 @@ _KNOWN_BY = {
 
 def taken_apart(value: Any, leaves: list[Any]) -> Layout:
     """The layout of a value, whose leaves are appended. NotTaken where it has something in it that is no such thing."""
-    if isinstance(value, bool | int | float | complex | np.number | np.bool_) and not is_member(value):
+    if isinstance(value, _NUMBERS) and not is_member(value) and not is_derived_number(value):
         leaves.append(value)
         return NUMBER
     if is_records(value):
         names = tuple(name for name in value.dtype.names if value.dtype[name].base.kind in "biufc")
         leaves.extend(np.ascontiguousarray(value[name]) for name in names)
         return Layout("records", keys=names)
-    if type(value) in ARRAYS or is_on_device(value):
+    if type(value) in ARRAYS:
         leaves.append(value)
         return ARRAY
-    if own_of_builtin(type(value)) or (is_object(value) and own_of_object(type(value))):
-        raise NotTaken(value)
+    if is_derived_number(value) or own_of(value):
+        raise NotTaken(value)  # which may answer to whatever it is asked
+    if is_on_device(value):
+        leaves.append(value)
+        return ARRAY
     if is_member(value):
         return static(value)
     if isinstance(value, tuple):
-        of = type(value) if type(value) is not tuple else None
+        of = type(value) if hasattr(type(value), "_fields") else None
         return Layout("tuple", tuple(taken_apart(part, leaves) for part in value), of=of)
     if isinstance(value, list):
         return _table(value, leaves) or Layout("list", tuple(taken_apart(part, leaves) for part in value))

@@ -46,7 +46,7 @@ from adjit.transform.elaborate.values.values import (
     seen,
 )
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
-from adjit.transform.source.protocols import own_of_builtin
+from adjit.transform.source.protocols import own_of_builtin, plain_class
 from adjit.transform.source.reading import FunctionSource
 from adjit.transform.source.structures import ARRAYS, known_by
 
@@ -406,7 +406,7 @@ def wrap(ctx: Context, thing: Any) -> Value:
     if own := own_of_builtin(type(thing)):
         raise ctx.unsupported(
             f"{type(thing).__name__}, a class with a method `{own}` of its own",
-            f"Use what it is made of: a plain {_plain(type(thing)).__name__}.",
+            f"Use what it is made of: a plain {plain_class(type(thing)).__name__}.",
             why="What Python would ask of it is not followed here.",
         )
     if isinstance(thing, bool | int | float | np.bool_ | np.integer | np.floating):
@@ -435,11 +435,6 @@ def wrap(ctx: Context, thing: Any) -> Value:
 
 def _ends(part: slice) -> tuple[Any, Any, Any]:
     return part.start, part.stop, part.step
-
-
-def _plain(kind: type) -> type:
-    """The class of Python's own that one is derived from."""
-    return next(owner for owner in kind.__mro__ if owner.__module__ == "builtins")
 
 
 def _type_of_array(ctx: Context, array: np.ndarray[Any, Any]) -> types.Array:

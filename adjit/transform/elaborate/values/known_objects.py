@@ -18,7 +18,7 @@ import fractions
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from enum import Flag
+from enum import EnumMeta, Flag
 from types import BuiltinFunctionType
 from typing import Any, TypeGuard
 
@@ -46,9 +46,16 @@ _OF_NOW = ("now", "today", "utcnow")
 _FAULTS = (TypeError, ValueError, ArithmeticError, LookupError)
 
 
-def is_known_object(value: Value) -> TypeGuard[Static]:
-    """Whether it is such an object, and of no class derived from theirs, which flags always are."""
-    return isinstance(value, Static) and (type(value.value) in KINDS or isinstance(value.value, Flag))
+def is_known_object(value: Value) -> TypeGuard[Static | ir.Const]:
+    """Whether it is such an object, and of no class derived from theirs, which flags always are; flags that are
+    integers are literals."""
+    return isinstance(value, Static | ir.Const) and (type(value.value) in KINDS or isinstance(value.value, Flag))
+
+
+def members_in(value: Value) -> EnumMeta | Flag | None:
+    """The enumeration, or the flags in one of its members, that a value is; None of any other."""
+    known = value.value if isinstance(value, Static | ir.Const) else None
+    return known if isinstance(known, EnumMeta | Flag) else None
 
 
 def called(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
@@ -108,6 +115,8 @@ def _is_known(value: Value) -> bool:
 def operated(ctx: Context, callee: Any, operands: Sequence[Value]) -> Value | None:
     """An operator with such objects; None without one, or where `as_floats` has numbers for them."""
     is_of_known = any(map(is_known_object, operands)) and all(isinstance(o, Static) or is_number(o) for o in operands)
+    if not any(isinstance(o, Static) for o in operands) and any(isinstance(o, ir.Var) for o in operands):
+        return None  # an integer
     if not is_of_known or (any(map(_is_float, operands)) and any(map(_is_fraction, operands))):
         return None
     what = f"`{callee.__name__}` of {' and '.join(map(described, operands))}"
