@@ -20,12 +20,14 @@ from numba.core.compiler_machinery import FunctionPass, PassManager, register_pa
 from numba.core.typed_passes import AnnotateTypes, IRLegalization, NativeLowering, NoPythonBackend
 from numba.core.untyped_passes import InlineClosureLikes
 
+from adjit.errors import InternalError
 from adjit.runtime.backend import apart, lifetimes, machine_code
 from adjit.runtime.backend.inference import FindsTypes
 from adjit.runtime.backend.lowering import GeneratedLower
 from adjit.runtime.backend.reading import texts
 from adjit.runtime.backend.reading.asking import NotRead
 from adjit.runtime.backend.reading.statements import read
+from adjit.runtime.backend.reading.verifying import fault_of
 from adjit.runtime.backend.stand_ins import stand_in
 
 # Why functions were left to numba, the latest last.
@@ -61,7 +63,10 @@ class Reading(FindsTypes, FunctionPass):
         try:
             if tree is None:
                 raise NotRead("its text is not at hand")
-            read(state, tree, _stand_in)
+            record = read(state, tree, _stand_in)
+            fault = os.environ.get("ADJIT_VERIFY") and fault_of(state.func_ir.blocks, record.called, record.events)
+            if fault:
+                raise InternalError(f"{state.func_id.func_qualname} is compiled as what it does not say: {fault}")
         except NotRead as why:
             not_read.append(f"{state.func_id.func_qualname}: {why}")
             _numbas_passes(state).run(state)

@@ -436,26 +436,24 @@ def _read_undefined(function: ir.Function) -> list[ir.Var]:
     """What loops carry that a trip may not find assigned, and that may be read in one."""
     sources: dict[ir.Operand, list[ir.Operand]] = {}
     undefined: set[ir.Operand] = set()
-    carried: list[tuple[ir.Var, ir.Operand]] = []
+    carried: list[tuple[Sequence[ir.Var], ir.Operand]] = []
     for op in ir.walk(function.body):
         if isinstance(op, ir.Undefined):
             undefined.add(op.out)
-        elif isinstance(op, ir.If):
-            sources.update((out, yields) for out, *yields in ir.joined(op))
-        elif isinstance(op, ir.For | ir.While):
-            for init, arg, last, out in op.slots:
-                sources[out] = sources[arg] = [init, last]
-                carried.append((arg, init))
+            continue
+        sources.update((name, [first, last]) for name, first, last in ir.joined(op))
+        if isinstance(op, ir.For | ir.While):
+            carried += [(names, slot.init) for slot, names in zip(op.slots, ir.names_of_slots(op), strict=True)]
     if not undefined:
         return []
     read = followed(sources, _read_in_loops(function))
     found: list[ir.Var] = []
-    for arg, init in carried:
+    for (*inside, _), init in carried:
         # loops come before those inside them
         if init in undefined:
-            undefined.add(arg)
-            if arg in read:
-                found.append(arg)
+            undefined.update(inside)
+            if not read.isdisjoint(inside):
+                found.append(inside[-1])
     return found
 
 

@@ -49,6 +49,16 @@ class Known(NamedTuple):
     kind: Any
 
 
+class Event(NamedTuple):
+    """The text sets a name, or reads it, before statement `position` of a block: by this variable."""
+
+    body: list[Any]
+    position: int
+    is_set: bool
+    name: str
+    variable: str
+
+
 class Expressions:
     """Writes expressions into the block that is being written.
 
@@ -62,6 +72,7 @@ class Expressions:
         self._outer = function.__globals__, dict(zip(function.__code__.co_freevars, closure, strict=True))
         self.filename = filename
         self.names: dict[str, ir.Var] = {}
+        self.events: list[Event] = []  # where the text sets and reads its names, in the order of writing
         self.typemap: dict[str, Any] = {}
         self.calltypes: dict[Any, Any] = {}
         self.definitions: dict[str, list[Any]] = {}
@@ -85,6 +96,14 @@ class Expressions:
         self.location = found
 
     # ------------------------------------------------------------------------------------------------- variables
+
+    def bind(self, name: str, value: ir.Var) -> None:
+        """Sets a name of the text."""
+        self.names[name] = value
+        self._happens(True, name, value)
+
+    def _happens(self, is_set: bool, name: str, variable: ir.Var) -> None:
+        self.events.append(Event(self.body, len(self.body), is_set, name, variable.name))
 
     def variable(self, kind: Any) -> ir.Var:
         name = f"${len(self.typemap)}"
@@ -196,6 +215,9 @@ class Expressions:
     def _name(self, node: Any) -> ir.Var:
         found = self.names.get(node.id)
         if found is not None:
+            if self.type_of(found) is None:
+                raise NotRead(f"{node.id} is read where no value of it is known")
+            self._happens(False, node.id, found)
             return found
         known = self.known(node)
         if known is None:

@@ -9,7 +9,8 @@ In: the syntax of a function, and what numba holds of its compilation. Out: bloc
 
 An assignment gives a name to the variable that holds the value, and writes nothing. Where ways meet on which a name is
 one variable or another, and it is needed afterwards, each way ends with an assignment to one that both share; a loop
-has one for each name that a trip changes and that is needed when the next begins.
+has one for each name that a trip changes and that is needed when the next begins, or after the loop. On a way on which
+the name is not set, what they share is set to zero bits. `verifying.py` holds the blocks to that.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 from numba.core import errors, ir, types
 
 from adjit.runtime.backend.reading.asking import NotRead, set_signature, signature
-from adjit.runtime.backend.reading.expressions import Expressions, Known
+from adjit.runtime.backend.reading.expressions import Event, Expressions, Known
 from adjit.runtime.backend.reading.names import Exits, Names
 
 _Place = tuple[int, int, str]  # a line and a column, and a name
@@ -54,12 +55,10 @@ class _End(NamedTuple):
 class _Loop:
     """A loop that is being written.
 
-    carried: what is handed from trip to trip, by name. late: names that only trips set, and that are needed after it.
-    rounds: the blocks that end trips. left: where it is broken off.
+    carried: what is handed from trip to trip, by name. rounds: the blocks that end trips. left: where it is broken off.
     """
 
     carried: dict[str, ir.Var]
-    late: Sequence[str]
     place: tuple[int, int]
     after: int
     exit: _Label = field(default_factory=_Label)
@@ -67,7 +66,14 @@ class _Loop:
     left: list[_End] = field(default_factory=list)
 
 
-def read(state: Any, tree: ast.FunctionDef, stand_in: Callable[[Any, int], Any]) -> None:
+class Record(NamedTuple):
+    """What a reader did. called: variables that hold functions, of which no value is asked. events: see `Event`."""
+
+    called: frozenset[str]
+    events: Sequence[Event]
+
+
+def read(state: Any, tree: ast.FunctionDef, stand_in: Callable[[Any, int], Any]) -> Record:
     """Gives what numba holds of a compilation its typed form. Raises NotRead, and then has changed nothing."""
     wider: dict[_Place, Any] = {}
     while True:
@@ -92,6 +98,7 @@ def read(state: Any, tree: ast.FunctionDef, stand_in: Callable[[Any, int], Any])
     state.func_ir.generator_info = None
     state.typemap, state.calltypes, state.return_type = reader.typemap, reader.calltypes, reader.returned
     state.typing_errors = []
+    return Record(frozenset(one.name for one in reader._callees.values()), reader.events)
 
 
 class Reader(Expressions):
@@ -114,6 +121,8 @@ class Reader(Expressions):
         self._loops: list[_Loop] = []
         self._returns: list[tuple[ir.Var, ir.Var]] = []
         self._labelled: list[tuple[Any, str, _Label]] = []  # what ends blocks, with where it goes
+        self._late: dict[str, _Place] = {}  # what loops carry that is not set before them, and where
+        self._of_late: list[Any] = []  # copies of these, and of copies, made when their type was not known
         self._is_open = False
 
     def return_types_from_partial(self) -> Any:
@@ -133,7 +142,7 @@ class Reader(Expressions):
         self.place(_Label())
         for position, (name, kind) in enumerate(zip(parameters, self._args, strict=True)):
             self.typemap[f"arg.{name}"] = kind
-            self.names[name] = self.made(ir.Arg(name, position, self.location), kind)
+            self.bind(name, self.made(ir.Arg(name, position, self.location), kind))
         first = self.body
         self._block(tree.body, Exits(0))
         if self._is_open:
@@ -142,11 +151,29 @@ class Reader(Expressions):
             setattr(terminator, way, label.number)
         if self.untold:
             raise NotRead("what is in a list is not known")
+        self._settle_late()
         first[:0] = self.prologue
+        count = len(self.prologue)
+        self.events = [e._replace(position=e.position + count) if e.body is first else e for e in self.events]
         self._unify_returns()
 
     def is_local(self, name: str) -> bool:
         return name in self._local
+
+    def _settle_late(self) -> None:
+        """Gives a type to what loops carry that is not set before them. Raises _Wider where a copy of one that was made
+        before its type was known is of another."""
+        for copy in self._of_late:
+            kind, target = self.type_of(copy.value), self.type_of(copy.target)
+            if kind is not None and (target is None or self._unified([target, kind]) != target):
+                raise _Wider(self._late[copy.value.name], kind)
+        for copy in self._of_late:
+            if self.type_of(copy.value) is None:
+                # never set
+                self.definitions[copy.target.name].remove(copy.value)
+                copy.value = ir.Expr.null(copy.loc)
+                self.definitions[copy.target.name].append(copy.value)
+        self.typemap.update([(name, types.none) for name, kind in self.typemap.items() if kind is None])
 
     # ------------------------------------------------------------------------------------------------------ blocks
 
@@ -258,8 +285,17 @@ class Reader(Expressions):
         return found
 
     def _copy(self, body: list[Any], target: ir.Var, source: ir.Var) -> None:
-        self.definitions.setdefault(target.name, []).append(source)
-        body.append(ir.Assign(source, target, self.location))
+        self._write(body, target, source)
+        if self.type_of(source) is None:
+            self._of_late.append(body[-1])
+
+    def _clear(self, body: list[Any], target: ir.Var) -> None:
+        """Gives a variable a value on a way on which its name is not set."""
+        self._write(body, target, ir.Expr.null(self.location))
+
+    def _write(self, body: list[Any], target: ir.Var, value: Any) -> None:
+        self.definitions.setdefault(target.name, []).append(value)
+        body.append(ir.Assign(value, target, self.location))
 
     # -------------------------------------------------------------------------------------------------- statements
 
@@ -322,7 +358,7 @@ class Reader(Expressions):
     def _set(self, target: ast.expr, value: ir.Var) -> None:
         match target:
             case ast.Name(id=name):
-                self.names[name] = value
+                self.bind(name, value)
             case ast.Subscript(value=base, slice=index):
                 self._store(self.expression(base), self.index(index), value)
             case ast.Tuple(elts=parts):
@@ -346,7 +382,7 @@ class Reader(Expressions):
         if isinstance(target, ast.Name):
             old = self._name(target)
             self._check_mutable(old)
-            self.names[target.id] = self.operation(kind, old, self.expression(statement.value))
+            self.bind(target.id, self.operation(kind, old, self.expression(statement.value)))
             return
         if not isinstance(target, ast.Subscript):
             raise NotRead("an assignment to an attribute")
@@ -416,22 +452,29 @@ class Reader(Expressions):
         if not ends:
             return
         after = _Label()
-        names = dict(ends[0].names)
+        names: dict[str, ir.Var] = {}
         for name in self._text.of(needed):
             found = [end.names.get(name) for end in ends]
-            present = [one for one in found if one is not None]
-            if not present:
-                continue
-            names[name] = present[0]
-            if len(present) == len(found) and any(one is not present[0] for one in present):
-                met = self.variable(self._unified([self.type_of(one) for one in present]))
-                for end, one in zip(ends, present, strict=True):
-                    self._copy(end.body, met, one)
-                names[name] = met
+            one = found[0]
+            if any(other is not one for other in found):
+                one = self._joined([end.body for end in ends], found)
+            if one is not None:
+                names[name] = one
         for end in ends:
             self._jump_from(end.body, after)
         self.names = names
         self.place(after)
+
+    def _joined(self, bodies: Sequence[list[Any]], found: Sequence[ir.Var | None]) -> ir.Var:
+        """One variable for what a name is at the ends of several ways: None where it is not set."""
+        kinds = [kind for one in found if one is not None and (kind := self.type_of(one)) is not None]
+        met = self.variable(self._unified(kinds) if kinds else None)
+        for body, one in zip(bodies, found, strict=True):
+            if one is None:
+                self._clear(body, met)
+            else:
+                self._copy(body, met, one)
+        return met
 
     # ------------------------------------------------------------------------------------------------------- loops
 
@@ -467,19 +510,22 @@ class Reader(Expressions):
         self._finish(loop, header, statement, before)
 
     def _begun(self, statement: ast.For | ast.While, after: int) -> _Loop:
-        """The loop, with a variable for each name that its trips change and need."""
+        """The loop, with a variable for each name that its trips change and that is needed at their ends."""
         changed = self._text.summary(statement).may_assign
         place = statement.lineno, statement.col_offset
         carried: dict[str, ir.Var] = {}
         for name in self._text.of(changed & self._text.at_test(statement, after)):
-            first = self.names.get(name)
-            if first is not None:
-                kind = self._wider.get((*place, name)) or types.unliteral(self.type_of(first))
-                carried[name] = self.variable(kind)
-                self._copy(self.body, carried[name], first)
-        late = [name for name in self._text.of(changed & after) if name not in carried]
+            first, wider = self.names.get(name), self._wider.get((*place, name))
+            known = None if first is None else self.type_of(first)
+            carried[name] = made = self.variable(wider or (known and types.unliteral(known)))
+            if self.type_of(made) is None:
+                self._late[made.name] = (*place, name)
+            if first is None:
+                self._clear(self.body, made)
+            else:
+                self._copy(self.body, made, first)
         self.names = {**self.names, **carried}
-        return _Loop(carried, late, place, after)
+        return _Loop(carried, place, after)
 
     def _finish(self, loop: _Loop, header: _Label, statement: ast.For | ast.While, before: dict[str, ir.Var]) -> None:
         """The body of a loop, whose block is begun, and what follows. before: the names where a trip begins."""
@@ -500,7 +546,7 @@ class Reader(Expressions):
             self._jump(header)
         ends = list(loop.left)
         if loop.exit.is_reached:
-            self.names = {**before, **{name: loop.carried[name] for name in loop.late if name in loop.carried}}
+            self.names = before
             self.place(loop.exit)
             ends.insert(0, _End(self.body, self.names))
         if loop.left:
@@ -509,17 +555,17 @@ class Reader(Expressions):
 
     def _go_round(self, loop: _Loop) -> None:
         """Ends a trip: what it hands on is copied to what the next begins with."""
-        for name in loop.late:
-            if name not in loop.carried and name in self.names:
-                loop.carried[name] = self.variable(types.unliteral(self.type_of(self.names[name])))
         pairs = []
         for name, target in loop.carried.items():
-            source = self.names.get(name)
-            if source is None or source is target:
+            source = self.names[name]
+            kind, found = self.type_of(target), self.type_of(source)
+            if source is target or found is None:
+                # nothing is known to be set to it in this trip
                 continue
-            kind = self.type_of(target)
-            unified = self._unified([kind, self.type_of(source)])
-            if unified != kind:
+            unified = self._unified([found] if kind is None else [kind, found])
+            if kind is None:
+                self.typemap[target.name] = unified
+            elif unified != kind:
                 raise _Wider((*loop.place, name), unified)
             pairs.append((target, source))
         # what one is copied to another may be copied from
