@@ -14,7 +14,7 @@ from tests.random_programs.program import Program
 from tests.random_programs.regressions import REGRESSIONS
 from tests.random_programs.writing import write
 
-EVERY_COMPILED = 25
+EVERY_COMPILED = 10
 
 
 @pytest.mark.parametrize(
