@@ -657,8 +657,9 @@ def _saying(frame: Frame, node: cst.BaseExpression) -> Any:
     if frame.is_rule or not isinstance(base, cst.Name):
         return None
     is_own = base.value in frame.env or base.value in frame.local_names
+    owner = node.value if isinstance(node, cst.Attribute) else base
     is_of_logger = isinstance(node, cst.Attribute) and node.attr.value in LEVELS
-    if not is_of_logger and (is_own or (node is not base and node.value is not base)):
+    if not is_of_logger and (is_own or owner is not base):
         return None
     found = evaluate(frame, node)
     return found.value if isinstance(found, Static) and says(found.value) else None

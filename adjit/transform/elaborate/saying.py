@@ -43,7 +43,8 @@ def said(frame: Frame, node: cst.Call, function: Any, evaluate: Evaluate) -> Val
     ctx, writer = frame.ctx, _Writer(frame, evaluate)
     method = ""
     if isinstance(function, MethodType):
-        logger, method = function.__self__, f"({ir.quoted(function.__self__.name)}).{function.__name__}"
+        logger: Any = function.__self__
+        method = f"({ir.quoted(logger.name)}).{function.__name__}"
         if logging.getLogger(logger.name) is not logger:
             raise ctx.unsupported(
                 f"a logger of its own, {logger.name}", "Take one of logging.getLogger.", why="It is found by its name."
