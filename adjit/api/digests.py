@@ -402,6 +402,7 @@ class Walk:
             self.text("dispatcher", f"{type(value).__name__} {value.py_func.__module__}")
             self.value(value.targetoptions)
             self.value(value._compiler.locals)
+            self.value(None if value._can_compile else list(map(str, value.nopython_signatures)))
             self.value(value.py_func)
             self.value(getattr(value, "adjit_rules", None))
         elif isinstance(value, type):

@@ -26,6 +26,7 @@ from numba import config, types
 from adjit import rules
 from adjit.api.digests import NotKeyed, Walk
 from adjit.rules import registry
+from adjit.runtime.backend import others
 from adjit.runtime.backend import versions as backend_versions
 from adjit.transform.source.derivative import Derivative
 
@@ -56,6 +57,10 @@ def key_of(derivative: Derivative, arg_types: Iterable[types.Type], options: Any
     walk.many("rules", sorted(walk.separately(registry.user.entries.items())))
     walk.text("target", backend_versions.target())
     walk.text("settings", _settings())
+    # what numba compiles in the place of what is called
+    walk.digest()
+    for overload in others.overloads(tuple(walk.callables)):
+        walk.value(overload)
     found = walk.digest()
     of_packages = [(name, _version(name)) for name in sorted(walk.packages - {"numpy", "numba", "llvmlite", "adjit"})]
     text = hashlib.blake2b(f"{found} {of_packages}".encode(), digest_size=20).hexdigest()

@@ -82,6 +82,9 @@ def test_the_same_program_in_another_folder_has_the_same_key(load):
         ("step = 0.1", "step = 0.2"),
         ("return x * K", "return K * x"),
         ("@njit\n", "@njit(fastmath=True)\n"),
+        ("@njit\n", '@njit("float64(float64)")\n'),
+        ("@njit\n", '@njit("float64(float32)")\n'),
+        ("@njit\n", '@njit(locals={"x": np.float32})\n'),
         ("# a comment", "# another"),
         ("n=3", "n=4"),
         ("y + helpers", "y - helpers"),
@@ -129,6 +132,20 @@ def test_the_specialisation_is_in_the_key(load):
 
 def calling(function):
     return lambda x: function(x)
+
+
+@pytest.mark.parametrize("called", ["inner", "helpers.shift"])
+def test_what_numba_compiles_in_the_place_of_a_function_is_in_the_key(load, called):
+    text = BASE.replace("@njit\n", "")
+    implemented = f"""
+from numba.extending import overload
+
+@overload({called})
+def implementation(x):
+    return lambda x: 3.0 * x
+"""
+    found = [key(load(t).outer) for t in (text, text + implemented, text + implemented.replace("3.0", "4.0"))]
+    assert len(set(found)) == 3
 
 
 def test_file_times_are_not_in_the_key(load):

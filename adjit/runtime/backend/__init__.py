@@ -14,13 +14,13 @@ from typing import Any, TypeGuard
 
 from numba.core.dispatcher import Dispatcher
 
-from adjit.runtime.backend.objects import core_function, element_function, members
+from adjit.runtime.backend.objects import Compiled, core_function, element_function, members
 from adjit.runtime.backend.versions import is_plain
 
 
 def is_dispatcher(value: object) -> TypeGuard[Any]:
     """Whether numba compiles this function."""
-    return isinstance(value, Dispatcher)
+    return isinstance(value, Dispatcher | Compiled)
 
 
 # what numba is told of the functions in `library`

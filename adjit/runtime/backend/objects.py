@@ -1,27 +1,44 @@
-"""What numba makes of Python functions and classes beside dispatchers: ufuncs, and instances of jitclasses.
+"""What numba makes of functions and classes: signatures that were declared, ufuncs, callbacks, jitclasses.
 
-In: an object. Out: the Python functions in it.
+In: an object. Out: the functions in it, as numba compiles them, and the types that it was told.
 
-    element_function(vectorize(f)) is f        members(JitClass(2.0))      {"times": <function times>}, {"twice": ...}
+    element_function(vectorize(f))                             Compiled(f), ()
+    declared(njit("float64(int64)")(f), (float64,), True)      (int64,) -> float64
+    variables(njit(locals={"k": int64})(f))                    {"k": int64}
+    members(JitClass(2.0))                                     {"times": <times>}, {"twice": <twice>}
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 from numba.core import types
+from numba.core.ccallback import CFunc
+from numba.core.typing.templates import Signature
 from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
 
+from adjit.runtime.backend.typing import context
 
-def element_function(thing: object) -> tuple[Callable[..., Any], tuple[str, ...]] | None:
+
+@dataclass(frozen=True)
+class Compiled:
+    """A function that numba compiles as part of something else, and the types that its variables were given."""
+
+    py_func: FunctionType
+    locals: Mapping[str, types.Type] = field(default_factory=dict, hash=False)
+
+
+def element_function(thing: object) -> tuple[Compiled, tuple[str, ...]] | None:
     """The function of numbers in what numba.vectorize makes, and the types for which it was asked, `dd->d`, if it is
     for these alone; None of anything else."""
     if not isinstance(thing, DUFunc):
         return None
     made: Any = thing
-    return made._dispatcher.py_func, tuple(made.types) if made._frozen else ()
+    return Compiled(made._dispatcher.py_func), tuple(made.types) if made._frozen else ()
 
 
 def members(thing: object) -> tuple[Mapping[str, Callable[..., Any]], Mapping[str, Callable[..., Any]]] | None:
@@ -29,16 +46,77 @@ def members(thing: object) -> tuple[Mapping[str, Callable[..., Any]], Mapping[st
     own = getattr(type(thing), "_numba_type_", None) and getattr(thing, "_numba_type_", None)
     if not isinstance(own, types.ClassInstanceType):
         return None
-    methods = {name: dispatcher.py_func for name, dispatcher in own.jit_methods.items()}
-    getters = {name: made["get"].py_func for name, made in own.jit_props.items() if "get" in made}
-    return methods, getters
+    getters = {name: made["get"] for name, made in own.jit_props.items() if "get" in made}
+    return dict(own.jit_methods), getters
 
 
-def core_function(thing: object) -> tuple[Callable[..., Any], str, Sequence[Sequence[types.Type]]] | None:
+def core_function(thing: object) -> tuple[Compiled, str, Sequence[Sequence[types.Type]]] | None:
     """The function in what numba.guvectorize makes, its signature `(n),()->(n)`, and the types of its arguments, one
     sequence for each way that it was asked for; None of anything else."""
     if not isinstance(thing, GUFunc):
         return None
     made: Any = thing
     builder = made.gufunc_builder
-    return builder.py_func, str(made.signature), [] if made.is_dynamic else [tuple(sig.args) for sig in builder._sigs]
+    kinds = [] if made.is_dynamic else [tuple(sig.args) for sig in builder._sigs]
+    return Compiled(builder.py_func), str(made.signature), kinds
+
+
+# ------------------------------------------------------------------------------------------------------- declared types
+
+
+class Undeclared(Exception):
+    """Arguments that none of the declared signatures takes, or several take alike; `declared`: those."""
+
+    def __init__(self, declared: Sequence[Signature]):
+        super().__init__(declared)
+        self.declared = declared
+
+
+def runs_in_python(dispatcher: Any) -> bool:
+    """Whether the interpreter runs it, as `jit(forceobj=True)` has it."""
+    return not isinstance(dispatcher, Compiled) and bool(dispatcher.targetoptions.get("forceobj"))
+
+
+def has_signatures(dispatcher: Any) -> bool:
+    """Whether numba was given signatures for it, so that it compiles it for no others."""
+    return not isinstance(dispatcher, Compiled) and not dispatcher._can_compile
+
+
+def declared(dispatcher: Any, args: Sequence[types.Type], is_compiled: bool) -> Signature:
+    """The best of the signatures that were given for a dispatcher, for arguments of these types; is_compiled: whether
+    the call is in compiled code, which takes the first of several alike. Raises Undeclared."""
+    given = dispatcher.nopython_signatures
+    try:
+        found: Signature | None = context().resolve_overload(
+            dispatcher.py_func.__name__, given, tuple(args), {}, allow_ambiguous=is_compiled
+        )
+    except TypeError:
+        found = None
+    if found is None:
+        raise Undeclared(given)
+    return found
+
+
+def variables(compiled: Any) -> Mapping[str, types.Type]:
+    """The types that a dispatcher's variables were given by `locals`."""
+    found: Mapping[str, types.Type] = compiled.locals
+    return found
+
+
+def callback(thing: object) -> tuple[Compiled, Signature] | None:
+    """The function in what numba.cfunc makes, and its signature; None of anything else."""
+    if not isinstance(thing, CFunc):
+        return None
+    made: Any = thing
+    return Compiled(made._pyfunc, made._compiler.locals), made._sig
+
+
+def has_address(thing: object) -> bool:
+    """Whether compiled code calls it by an address that it gives, whatever Python would call."""
+    return isinstance(thing, types.WrapperAddressProtocol)
+
+
+def is_safe(given: types.Type, wanted: types.Type) -> bool:
+    """Whether compiled code takes one type for the other where a function is called by its type alone."""
+    found = context().can_convert(types.unliteral(given), wanted)
+    return found is not None and int(found) <= 3

@@ -30,14 +30,15 @@ _FAILURES = (
 
 
 @functools.cache
-def _context() -> Any:
+def context() -> Any:
+    """numba's typing context of the CPU."""
     # where numba is told of what `library` has of it
     import adjit.runtime.backend.linear_algebra  # noqa: F401
 
-    context = cpu_target.typing_context
-    context.refresh()
+    made = cpu_target.typing_context
+    made.refresh()
     cpu_target.target_context.refresh()
-    return context
+    return made
 
 
 def of_the_cpu() -> Any:
@@ -68,17 +69,17 @@ def inferred_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, t
     # with it comes the compiler
     from adjit.runtime.backend.inference import only_types
 
-    context = _context()
+    known_there = context()
     special.prepare(callee)
     loading.prepare(callee)
     for _ in range(2):
         try:
             with only_types():
-                signature = context.resolve_function_type(context.resolve_value_type(callee), args, named)
+                signature = known_there.resolve_function_type(known_there.resolve_value_type(callee), args, named)
             return None if signature is None else signature.return_type
         except _FAILURES:
             # perhaps numba learned of the callee after the context was last refreshed
-            context.refresh()
+            known_there.refresh()
         except AssertionError:
             return None
     return None
@@ -86,7 +87,7 @@ def inferred_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, t
 
 def unified(left: types.Type, right: types.Type) -> types.Type | None:
     """The type of a variable that is `left` on one path and `right` on another."""
-    found: types.Type | None = _context().unify_types(left, right)
+    found: types.Type | None = context().unify_types(left, right)
     return found
 
 

@@ -29,6 +29,7 @@ from adjit.transform.elaborate.expressions import (
     there,
     whole,
 )
+from adjit.transform.elaborate.of_numba.declared import variable
 from adjit.transform.elaborate.operators import BINARY, binary, in_place
 from adjit.transform.elaborate.python_builtins import known_items, so_many
 from adjit.transform.elaborate.records import set_attribute
@@ -299,7 +300,7 @@ def _with_rest(frame: Frame, whole: Grown | TupleValue, before: int, after: int)
 
 def bind(frame: Frame, name: str, value: Value, is_item: bool = False) -> None:
     """`name = value`."""
-    value = named(frame, name, value, is_item)
+    value = named(frame, name, variable(frame, name, value), is_item)
     frame.store(name, kept(frame, value))
     if not frame.is_rule:
         frame.ctx.bound.append((name, frame.ctx.builder.origin, value))

@@ -56,6 +56,13 @@ from adjit.transform.elaborate.containers import list_method, listed
 from adjit.transform.elaborate.control import checkpointed, for_option, of_option
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
 from adjit.transform.elaborate.kernels import CudaName, attribute_of_cuda, call_of_cuda, check_called, in_kernel
+from adjit.transform.elaborate.of_numba.declared import called_by_address
+from adjit.transform.elaborate.of_numba.generalized import of_guvectorize
+from adjit.transform.elaborate.of_numba.implementations import (
+    attribute_implemented,
+    implemented,
+    method_implemented,
+)
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
 from adjit.transform.elaborate.python_library import is_cached, of_text
 from adjit.transform.elaborate.records import (
@@ -129,7 +136,6 @@ from adjit.transform.elaborate.values.values import (
 )
 from adjit.transform.elaborate.values.whole import compiled, is_in_c_order, whole_call, with_options
 from adjit.transform.elaborate.vectorized import Vectorized, of_numba, vectorized, vectorizing
-from adjit.transform.elaborate.whole_arrays.generalized import of_guvectorize
 from adjit.transform.elaborate.whole_arrays.shaping import array_attribute, of_parts
 from adjit.transform.elaborate.whole_arrays.ufunc_methods import updated_at
 from adjit.transform.ir.types import call_type, dtype_of, is_integer, typed_const
@@ -188,7 +194,7 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         return attribute_of_class(frame, owner, owner.fields.of, name)
     if is_array(owner):
         found = array_attribute(ctx, owner, name)
-        return Method(owner, name) if found is None else found
+        return _method_of(frame, owner, name) if found is None else found
     if isinstance(owner, ir.Const) and isinstance(owner.value, Enum) and not hasattr(int, name):
         return wrap(ctx, getattr(owner.value, name))
     if is_number(owner) and name == "real":
@@ -197,7 +203,14 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         return ir.Const(0.0, types.float64)
     if is_number(owner) and name == "dtype":
         return Static(np.dtype(str(dtype(owner))))
-    return Method(owner, name)
+    return _method_of(frame, owner, name)
+
+
+def _method_of(frame: Frame, owner: Value, name: str) -> Value:
+    """`owner.name`, of what is known by its methods, and by the attributes that numba was told of."""
+    is_own = frame.is_compiled and not has(owner, name)
+    found = attribute_implemented(frame, owner, name) if is_own else None
+    return Method(owner, name) if found is None else found
 
 
 def _gives_method(owner: Value, name: str) -> bool:
@@ -224,6 +237,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if not isinstance(function, Static):
         raise ctx.unsupported(f"a call of {described(function)}", "Call a function.")
     callee = function.value
+    if (by_address := called_by_address(frame, callee, args, named)) is not None:
+        return by_address
     if isinstance(callee, CudaName):
         return (host_call if ctx.kernel is None else call_of_cuda)(frame, callee.name, args, named)
     if isinstance(callee, ForAll):
@@ -259,11 +274,13 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if isinstance(callee, Vectorized) or is_called_as(callee, np.vectorize):
         return vectorized(frame, callee, args, named)
     found = of_numba(frame, callee, args, named) or of_guvectorize(frame, callee, args, named)
+    if found is None and frame.is_compiled and _is_hashable(callee):
+        found = implemented(frame, callee, _has_rule(callee), args, named)
     if found is not None:
         return found
     if callee is functools.partial and args:
         return partial(frame, args, named)
-    is_own = _is_hashable(callee) and callee in INTRINSICS
+    is_own = _is_hashable(callee) and (callee in INTRINSICS or lookup(callee) is not None)
     is_own |= isinstance(callee, types.Type)  # which converts
     found = None if is_own or _is_of_library(callee) else called_object(frame, callee, args, named)
     if found is not None:
@@ -486,10 +503,14 @@ def _ufunc_method(frame: Frame, callee: Any, args: list[Value], named: dict[str,
 
 def _of_the_user(callee: Any) -> bool:
     """Whether it is a function whose body is read: of the user's, and without a rule."""
-    if not isinstance(callee, FunctionType) and not is_dispatcher(callee):
-        return False
-    known = callee in INTRINSICS or callee in DERIVING or lookup(callee) is not None
-    return not known and not isinstance(getattr(callee, "derivative", None), Derivative) and not _is_of_library(callee)
+    is_read = isinstance(callee, FunctionType) or is_dispatcher(callee)
+    return is_read and not _has_rule(callee) and not _is_of_library(callee)
+
+
+def _has_rule(callee: Any) -> bool:
+    """Whether a rule says what it does, or it is a derivative, or makes one."""
+    is_derivative = isinstance(getattr(callee, "derivative", None), Derivative)
+    return is_derivative or callee in INTRINSICS or callee in DERIVING or lookup(callee) is not None
 
 
 # Where functions without a rule are called while compiling, if all that they get is known: nodes, weights, windows, and
@@ -801,6 +822,10 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
     ctx = frame.ctx
     # what is computed for the call may have changed it
     owner = now(frame, method.owner)
+    if frame.is_compiled and not has(owner, method.name):
+        found = method_implemented(frame, owner, method.name, args, named)
+        if found is not None:
+            return found
     if is_texts(owner) and hasattr(owner.value.array, method.name):
         of_texts = made_of_texts(ctx, getattr(np.ndarray, method.name), [owner, *args], named)
         assert of_texts is not None

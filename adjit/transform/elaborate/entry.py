@@ -33,6 +33,7 @@ from adjit.transform.elaborate.exceptions import handed_on
 from adjit.transform.elaborate.expressions import evaluate, there
 from adjit.transform.elaborate.generators import Around, generated
 from adjit.transform.elaborate.kernels import check_result, in_threads, kernel_of
+from adjit.transform.elaborate.of_numba.declared import of_body, returned, taken, type_of_value
 from adjit.transform.elaborate.recursion import as_loop
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
 from adjit.transform.elaborate.values.choices import functions_in
@@ -59,7 +60,6 @@ from adjit.transform.elaborate.values.record_arrays import records_of
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Complex,
-    Fields,
     Grown,
     Number,
     Record,
@@ -70,7 +70,6 @@ from adjit.transform.elaborate.values.values import (
     TupleValue,
     Value,
     described,
-    dtype,
     fields_of,
     leaves_of,
     operands_in,
@@ -488,6 +487,8 @@ def _body(
 ) -> tuple[Value, Frame]:
     """What a function gives, and its variables at the end."""
     frame = Frame(ctx, source, is_rule, weak)
+    env, declared_result = taken(ctx, source, env, is_compiled=bool(ctx.frames) and ctx.frames[-1].is_compiled)
+    frame.declared = of_body(source)
     with ctx.entered(frame):
         # (which may change what other names hold, and so makes another environment)
         own = {name: kept(frame, value) for name, value in env.items()}
@@ -496,7 +497,9 @@ def _body(
         if len(ctx.frames) == 1:
             of_calls = (name for name, p in source.parameters.parameters.items() if isinstance(p.default, list | dict))
             ctx.defaults = {frame.env[name]: name for name in of_calls if name in frame.env}
-        return _run_body(frame, source), frame
+        found = _run_body(frame, source)
+        is_loop = any(source is each for each in ctx.recursive.values())
+        return returned(ctx, source, declared_result, found, is_loop), frame
 
 
 def _run_body(frame: Frame, source: FunctionSource) -> Value:
@@ -773,20 +776,9 @@ def _result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
 
 def _type_of(ctx: Context, value: Value) -> types.Type:
     """The type of an argument of a derivative."""
-    if isinstance(value, ir.Var | ir.Const):
-        return value.type
-    if isinstance(value, Complex):
-        part = value.real.type
-        return part.copy(dtype=dtype(value)) if isinstance(part, types.Array) else dtype(value)
-    if isinstance(value, TupleValue):
-        items = [_type_of(ctx, item) for item in value.items]
-        if isinstance(value.fields, Fields):
-            return types.NamedTuple(items, value.fields.of)  # type: ignore[no-untyped-call]
-        return tuple_type(items)
-    if isinstance(value, Static) and value.value is None:
-        return types.none
-    if isinstance(value, Static) and isinstance(value.value, str):
-        return types.StringLiteral(value.value)
+    found = type_of_value(value)
+    if found is not None and not (isinstance(value, Static) and callable(value.value)):
+        return found
     raise ctx.unsupported(
         "an argument of a derivative that is no number, array, string or tuple of those",
         "Let the function that is differentiated read it as a global or enclosing name.",

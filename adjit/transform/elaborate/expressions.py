@@ -29,6 +29,7 @@ from adjit.transform.elaborate.calls import attribute, call, takes_none
 from adjit.transform.elaborate.containers import drained, get_item, listed
 from adjit.transform.elaborate.control import either_value, of_option, unless_changing
 from adjit.transform.elaborate.kernels import is_kernel
+from adjit.transform.elaborate.of_numba.declared import variable
 from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.python_builtins import part_of_range, so_many
 from adjit.transform.elaborate.python_library import of_text
@@ -303,7 +304,7 @@ def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRE
 def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
     value = materialise(frame.ctx, whole(frame, node.value))
     assert isinstance(node.target, cst.Name)
-    frame.store(node.target.value, kept(frame, value))
+    frame.store(node.target.value, kept(frame, variable(frame, node.target.value, value)))
     return frame.lookup(node.target.value) or value
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from adjit.errors import SourceUnavailable
 from adjit.runtime.backend import is_dispatcher
+from adjit.runtime.backend.objects import runs_in_python
 from adjit.transform.source.marks import Checkpointed
 
 
@@ -40,6 +41,13 @@ def python_function(function: object) -> FunctionType:
     if isinstance(own, FunctionType):
         return own
     raise _no_function(function)
+
+
+def compiled_by(function: object) -> Any:
+    """What numba compiles the function by that runs; None where Python runs it."""
+    if isinstance(function, functools._lru_cache_wrapper):
+        function = function.__wrapped__
+    return function if is_dispatcher(function) and not runs_in_python(function) else None
 
 
 def held_by(thing: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:

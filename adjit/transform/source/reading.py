@@ -26,7 +26,15 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from adjit.errors import Place
 from adjit.transform.ir import Origin, UserComment
-from adjit.transform.source.callables import NO_TEXT, file_lines, note_read, python_function, signature, unavailable
+from adjit.transform.source.callables import (
+    NO_TEXT,
+    compiled_by,
+    file_lines,
+    note_read,
+    python_function,
+    signature,
+    unavailable,
+)
 from adjit.transform.source.comments import comments_in
 
 FUTURE_FLAGS = functools.reduce(
@@ -92,7 +100,7 @@ class FunctionSource:
     """What there is to know about a function before anything is run.
 
     stands_for: where the nodes of a text that was rewritten come from (`elaborate/recursion.py`). made_up: its
-    variables that the user's text has not.
+    variables that the user's text has not. dispatcher: what numba compiles it by, where it was read as that.
     """
 
     name: str
@@ -105,6 +113,7 @@ class FunctionSource:
     _text: _Text
     stands_for: Mapping[cst.CSTNode, tuple[FunctionSource, cst.CSTNode]] = field(default_factory=dict)
     made_up: frozenset[str] = frozenset()
+    dispatcher: Any = None
 
     @property
     def identifier(self) -> str:
@@ -178,6 +187,7 @@ def read_source(function: object) -> FunctionSource:
         closure=closure,
         function=plain,
         _text=text,
+        dispatcher=compiled_by(function),
     )
 
 

@@ -487,6 +487,10 @@ class Frame:
         self.env: dict[str, Value] = {}
         self.is_rule = is_rule
         self.weak = weak
+        # whether numba compiles it, so that what numba would call counts; and the types that variables were given
+        of_caller = bool(ctx.frames) and ctx.frames[-1].is_compiled
+        self.is_compiled: bool = not is_rule and (of_caller or source.dispatcher is not None)
+        self.declared: Mapping[str, types.Type] = {}
         self.own_ops = ctx.builder.ops  # where what runs in any case is emitted
         self.local_names: frozenset[str] = frozenset()
         self.in_loop = False
