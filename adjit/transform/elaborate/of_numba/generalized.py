@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,13 @@ from adjit.runtime.backend import core_function
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import allocated_part, array_of, shape_of
-from adjit.transform.elaborate.values.elementwise import converted, materialise
-from adjit.transform.elaborate.values.frame import Context, Frame
+from adjit.transform.elaborate.values.elementwise import (
+    broadcast_shapes,
+    converted,
+    materialise,
+    stretched_index,
+)
+from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import taken
 from adjit.transform.elaborate.values.values import (
     Range,
@@ -31,7 +36,6 @@ from adjit.transform.elaborate.values.values import (
     dtype,
     is_array,
     is_complex,
-    ndim,
 )
 from adjit.transform.elaborate.whole_arrays import indexing
 
@@ -52,10 +56,12 @@ def of_guvectorize(frame: Frame, callee: Any, args: Sequence[Value], named: Mapp
         )
     given = [materialise(ctx, taken(frame, callee.__name__, "value", a)) for a in args]
     kinds = _suited(ctx, declared, given)
-    inputs = [converted(ctx, v, _item(kind)) for v, kind in zip(given, kinds, strict=False)]
+    inputs = [_cast(ctx, v, _item(kind)) for v, kind in zip(given, kinds, strict=False)]
     if any(map(is_complex, inputs)) or any(not axis.isidentifier() for axes in (*before, *after) for axis in axes):
         raise ctx.unsupported(f"numba.guvectorize of complex numbers, or with {signature}", "Write the loop.")
-    around, sizes = _extents(ctx, before, inputs)
+    loops, sizes = _extents(ctx, before, inputs)
+    around = broadcast_shapes(ctx, loops)
+    places = [_places(ctx, own, around) for own in loops]
     outs: list[ir.Operand] = []
     for axes, kind in zip(after, kinds[len(before) :], strict=True):
         if any(axis not in sizes for axis in axes):
@@ -67,12 +73,16 @@ def of_guvectorize(frame: Frame, callee: Any, args: Sequence[Value], named: Mapp
         assert isinstance(out, ir.Var)
         outs.append(out)
 
-    def run(index: tuple[Value, ...]) -> None:
+    def run(index: tuple[ir.Operand, ...]) -> None:
         if len(index) < len(around):
-            ctx.for_each(frame, Range(ir.integer(0), around[len(index)], ir.integer(1)), lambda i: run((*index, i)), ())
+            trips = Range(ir.integer(0), around[len(index)], ir.integer(1))
+            ctx.for_each(frame, trips, lambda i: run((*index, as_index(ctx, i, "a place"))), ())
             return
-        parts = [_part(ctx, v, axes, kind, index) for v, axes, kind in zip(inputs, before, kinds, strict=False)]
+        of_inputs = zip(inputs, before, kinds, places, strict=False)
+        parts = [materialise(ctx, _part(ctx, v, axes, kind, at(index))) for v, axes, kind, at in of_inputs]
+        begun = len(ctx.builder.ops)
         ctx.call(frame, Static(function), [*parts, *(_at(ctx, out, index) for out in outs)], {})
+        _check_stores(ctx, callee, parts, ctx.builder.ops[begun:])
 
     run(())
     whole = SliceValue(ir.Span())
@@ -104,12 +114,16 @@ def _suited(ctx: Context, declared: Sequence[Sequence[types.Type]], given: Seque
     )
 
 
+def _cast(ctx: Context, value: Value, item: types.Type) -> Value:
+    return value if dtype(value) == item else converted(ctx, value, item)
+
+
 def _extents(
     ctx: Context, before: Sequence[_Axes], inputs: Sequence[Value]
-) -> tuple[tuple[ir.Operand, ...], dict[str, ir.Operand]]:
-    """The extents of the axes that are looped over, and of those that the function knows by name."""
+) -> tuple[list[tuple[ir.Operand, ...]], dict[str, ir.Operand]]:
+    """For each input, the extents of the axes that are looped over; and of those that the function knows by name."""
     sizes: dict[str, ir.Operand] = {}
-    around: tuple[ir.Operand, ...] = ()
+    loops: list[tuple[ir.Operand, ...]] = []
     for value, axes in zip(inputs, before, strict=True):
         shape = shape_of(ctx, value) if is_array(value) else ()
         more = len(shape) - len(axes)
@@ -117,14 +131,29 @@ def _extents(
             raise ctx.mismatch(f"an input of {len(shape)} axes, of which {len(axes)} are needed", "Give it all axes.")
         for axis, extent in zip(axes, shape[more:], strict=True):
             _check(ctx, sizes.setdefault(axis, extent), extent, f"inputs with a different size of the axis {axis}")
-        if not more:
-            continue
-        if around and len(around) != more:
-            raise ctx.unsupported("inputs that have not as many axes to loop over", "Use np.broadcast_to.")
-        around = around or shape[:more]
-        for left, right in zip(around, shape[:more], strict=True):
-            _check(ctx, left, right, "inputs whose axes to loop over differ in length")
-    return around, sizes
+        loops.append(tuple(shape[:more]))
+    return loops, sizes
+
+
+def _places(
+    ctx: Context, own: Sequence[ir.Operand], around: Sequence[ir.Operand]
+) -> Callable[[Sequence[ir.Operand]], tuple[ir.Operand, ...]]:
+    """Where the part of an input is that a place of the loops has: axes of one element are stretched."""
+    extents = (ir.integer(1),) * (len(around) - len(own)) + tuple(own)
+    at = [stretched_index(ctx, extent, whole) for extent, whole in zip(extents, around, strict=True)]
+    return lambda index: tuple(f(i) for f, i in zip(at, index, strict=True))[len(around) - len(own) :]
+
+
+def _check_stores(ctx: Context, callee: Any, parts: Sequence[Value], ops: Sequence[ir.Op]) -> None:
+    """Refuses a store into an input."""
+    inputs = frozenset[object]().union(*(ctx.roots_of(part) for part in parts if isinstance(part, ir.Var | ir.Const)))
+    targets = (each.memory_written for op in ops for each in ir.with_inner(op))
+    if any(target is not None and ctx.roots_of(target) & inputs for target in targets):
+        raise ctx.unsupported(
+            f"{callee.__name__}, which numba.guvectorize makes of a function that stores into an input",
+            "Copy it in the function: a = a.copy().",
+            why="Whether the caller's array changes depends on whether NumPy copied it.",
+        )
 
 
 def _check(ctx: Context, left: ir.Operand, right: ir.Operand, message: str) -> None:
@@ -138,8 +167,7 @@ def _check(ctx: Context, left: ir.Operand, right: ir.Operand, message: str) -> N
 
 def _part(ctx: Context, value: Value, axes: _Axes, kind: types.Type, index: tuple[Value, ...]) -> Value:
     """What the function is called with at a place."""
-    own = index if is_array(value) and ndim(value) > len(axes) else ()
-    found = _at(ctx, value, own) if own else value
+    found = _at(ctx, value, index) if index else value
     # a number may be declared as an array
     return array_of(ctx, TupleValue((found,))) if not axes and isinstance(kind, types.Array) else found
 

@@ -85,20 +85,25 @@ def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callab
     is_repeated = offset > 0 or any(n == ir.integer(1) != whole for n, whole in zip(lazy.shape, shape, strict=True))
     if lazy.is_dear and is_repeated:
         lazy = as_lazy(ctx, copied(ctx, lazy))
-    flags: list[ir.Operand] = []
-    for extent, whole in zip(lazy.shape, shape[offset:], strict=True):
-        if extent == whole or extent == ir.integer(1):
-            flags.append(ir.boolean(extent != ir.integer(1)))
-        else:
-            flags.append(scalars.scalar(ctx, operator.ne, (extent, ir.integer(1)), name="is_wide"))
+    own = [stretched_index(ctx, extent, whole) for extent, whole in zip(lazy.shape, shape[offset:], strict=True)]
+    return lambda index: lazy.element(tuple(f(i) for f, i in zip(own, index[offset:], strict=True)))
 
-    def own(is_wide: ir.Operand, i: ir.Operand) -> ir.Operand:
+
+def stretched_index(ctx: Context, extent: ir.Operand, whole: ir.Operand) -> Callable[[ir.Operand], ir.Operand]:
+    """From a place along an axis of the length `whole` to that along an axis of this extent, which is stretched if it
+    is 1; that is asked once, before."""
+    if extent == whole or extent == ir.integer(1):
+        is_wide: ir.Operand = ir.boolean(extent != ir.integer(1))
+    else:
+        is_wide = scalars.scalar(ctx, operator.ne, (extent, ir.integer(1)), name="is_wide")
+
+    def own(i: ir.Operand) -> ir.Operand:
         if isinstance(is_wide, ir.Const):
             return i if is_wide.value else ir.integer(0)
         name = f"{i.name}_own" if isinstance(i, ir.Var) else "own"
         return ctx.builder.call(ir.select, is_wide, i, ir.integer(0), type=types.intp, name=name)
 
-    return lambda index: lazy.element(tuple(map(own, flags, index[offset:])))
+    return own
 
 
 def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = "") -> Value:
