@@ -21,6 +21,7 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.extents import Axis
+from adjit.transform.analysis.squares import Squares
 from adjit.transform.derive.activity import Activity
 from adjit.transform.derive.branch_only import selective
 from adjit.transform.derive.mirror import Group, Mirror
@@ -57,6 +58,7 @@ class Adjoints:
         self.in_forward = shadows.of
         self.renewed = shadows.renewed
         self.selective = selective(self.function, activity)
+        self.squares = Squares(self.function, activity.is_active)
         self.likeness = Likeness(shadows.forward)
         self.activity = activity
         self.compiler = compiler

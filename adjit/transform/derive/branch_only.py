@@ -17,56 +17,39 @@ as for elements that nobody happens to read, what goes in is taken to be finite.
 
 from __future__ import annotations
 
-import builtins
-import math
 import operator
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set
 
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import reassociable_add, reassociable_sub
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.derive.activity import Activity, goes_into, reached
+from adjit.transform.derive.activity import Activity
+from adjit.transform.derive.not_finite import ASKING, EXTREMA, NotFinite, is_bounded
 from adjit.transform.ir.types import typed_const
 
-# the partials of these are finite whatever goes in
-_BOUNDED = (
-    operator.add, operator.sub, operator.neg, operator.pos, ir.cast, ir.select, reassociable_add, reassociable_sub,
+# these look at all elements, and give some of them
+_PICKING = (
+    *ASKING, np.max, np.amax, np.min, np.amin, np.median, np.quantile, np.percentile,
 )  # fmt: skip
-_DIVISIONS = (operator.truediv, np.divide)
-# and of these, for finite arguments
-_SMOOTH = {
-    *_BOUNDED, operator.mul, max, min, builtins.abs, np.add, np.subtract, np.multiply, np.negative, np.square,
-    np.absolute, np.fabs, math.fabs, np.maximum, np.minimum, np.fmax, np.fmin, math.sin, np.sin, math.cos, np.cos,
-    math.exp, np.exp, math.exp2, np.exp2, math.expm1, np.expm1, math.sinh, np.sinh, math.cosh, np.cosh, math.tanh,
-    np.tanh, math.atan, np.arctan, math.asinh, np.arcsinh, math.hypot, np.hypot, math.erf, math.erfc, np.logaddexp,
-    np.logaddexp2, np.sinc, math.radians, np.radians, np.deg2rad, math.degrees, np.degrees, np.rad2deg,
-    math.copysign, np.copysign,
-}  # fmt: skip
 
 
-def selective(function: ir.Function, activity: Activity) -> set[ir.Var]:
-    """The active float results of calls on numbers that may go unread."""
-    calls = [op for op in ir.walk(function.body) if isinstance(op, ir.Call) and _is_of_numbers(op, activity)]
+def selective(function: ir.Function, activity: Activity) -> dict[ir.Var, Collection[ir.Operand]]:
+    """The active float results of calls on numbers whose adjoint may be zero though they are read, or as they are not,
+    with the arguments by which the partials may not be finite then."""
+    calls = [op for op in function.body.inside if isinstance(op, ir.Call) and _is_of_numbers(op, activity)]
     if all(is_bounded(op) for op in calls):
-        return set()
-    reading = _Reading(function, activity)
-    wild = _wild(function, activity.aliases)
+        return {}
+    not_finite = function.analysis(NotFinite)
+    reading = _Reading(function, activity, not_finite)
+    wild = not_finite.values
     unread = reading.unread(wild) if any(out in wild for op in calls for out in op.outs) else set()
-    found = {out for op in calls for out in op.outs if out in wild and out in unread}
-    return found | _made_of(reading.decided(wild, unread), reading.made)
-
-
-def is_partly_undefined(op: ir.Call) -> bool:
-    """Whether one partial may be infinite or undefined where another one is neither, as of (-2.0) ** y."""
-    return len(op.args) > 1 and not _is_smooth(op) and op.callee not in _DIVISIONS
-
-
-def is_bounded(op: ir.Call) -> bool:
-    return op.callee in _BOUNDED
+    found = {out: not_finite.guarded_levelled(op) for op in calls for out in op.outs}
+    found |= {out: not_finite.guarded(op) for op in calls for out in op.outs if out in unread}
+    decided = _made_of(reading.decided(wild, unread), reading.made)
+    found |= {out: op.args for op in calls for out in op.outs if out in decided and not is_bounded(op)}
+    return found
 
 
 def is_sure(partial: ir.Operand) -> bool:
@@ -87,34 +70,15 @@ def unless_zero(builder: ir.Builder, factor: ir.Operand, product: ir.Operand) ->
     return builder.call(ir.select, unread, zero, product, type=product.type, name=name)
 
 
-def _is_smooth(op: ir.Call) -> bool:
-    if op.callee in (*_DIVISIONS, operator.pow, np.power, math.pow):
-        right = op.args[1]
-        return (
-            isinstance(right, ir.Const)
-            and not ir.is_array(right)
-            and (right.value >= 1 or (right.value != 0 and op.callee in _DIVISIONS))
-        )
-    return isinstance(op.callee, Hashable) and op.callee in _SMOOTH
+def unless_least(builder: ir.Builder, length: ir.Operand, product: ir.Operand) -> ir.Operand:
+    """A partial of the root of a sum of squares, times an adjoint or tangent; zero where the root is."""
+    is_least = builder.call(operator.eq, length, typed_const(0, length.type), type=types.boolean, name="is_least")
+    name, zero = ir.name_of(product, "product"), typed_const(0, product.type)
+    return builder.call(ir.select, is_least, zero, product, type=product.type, name=name)
 
 
 def _is_of_numbers(op: ir.Call, activity: Activity) -> bool:
     return any(map(activity.is_active, op.outs)) and not any(map(ir.is_reference, (*op.args, *op.outs)))
-
-
-def _wild(function: ir.Function, aliases: Aliases) -> set[ir.Operand]:
-    """Numbers that may be infinite, or have such partials, though all that goes into the function is finite; and the
-    memory that they are stored in.
-    """
-    find = aliases.find
-    flows = [
-        (op, find(out), set(map(find, of)))
-        for op in ir.walk(function.body)
-        if not isinstance(op, ir.Push | ir.Pull)
-        for out, *of in goes_into(op)
-    ]
-    sources = {out for op, out, _ in flows if isinstance(op, ir.Call) and not _is_smooth(op)}
-    return reached(sources, [(of, {out}) for _, out, of in flows])
 
 
 def _made_of(stores: list[ir.Store], made: Mapping[ir.Operand, ir.Op]) -> set[ir.Var]:
@@ -138,9 +102,10 @@ _Use = tuple[_Node, ...]
 
 
 class _Reading:
-    def __init__(self, function: ir.Function, activity: Activity):
+    def __init__(self, function: ir.Function, activity: Activity, not_finite: NotFinite):
         self.function = function
         self.activity = activity
+        self.hidden = not_finite.hidden(activity.is_active)
         self.find = activity.aliases.find
         self.model = function.analysis(IndexModel)
         self.made = function.body.made
@@ -211,7 +176,8 @@ class _Reading:
             for out in op.outs:
                 if self.activity.is_active(out):
                     for a in op.args:
-                        yield a, () if ir.is_reference(out) else (out,)
+                        if op.callee not in EXTREMA or a not in self.hidden:
+                            yield a, () if ir.is_reference(out) else (out,)
         elif isinstance(op, ir.Store):
             yield op.value, (op,)
         elif isinstance(op, ir.Push):
@@ -227,7 +193,7 @@ class _Reading:
 
     # -------------------------------------------------------------------------------------------------------- unread
 
-    def unread(self, wild: set[ir.Operand]) -> set[_Node]:
+    def unread(self, wild: Set[ir.Operand]) -> set[_Node]:
         """The numbers that may go unread, and the stores of which an element may, as far as such go into them."""
         found: set[_Node] = set()
         values = list(reversed(self.branches))
@@ -245,13 +211,15 @@ class _Reading:
     def _may_stay_unread(self, store: ir.Store, unread: set[_Node]) -> bool:
         memory = self.find(store.array)
         reads = self._reads(memory, unread)
+        if store.value in self.hidden:
+            reads = [op for op in reads if not isinstance(op, ir.Call) or op.callee not in _PICKING]
         may_stay = memory not in self.shown and self.model.may_stay_unread(store, reads)
         return may_stay or self.model.may_be_lost(store, reads)
 
     def _reads(self, memory: ir.Operand, unread: set[_Node]) -> list[ir.Op]:
         return [op for op in self.readers.get(memory, ()) if isinstance(op, ir.Call) or op.out not in unread]
 
-    def decided(self, wild: set[ir.Operand], unread: set[_Node]) -> list[ir.Store]:
+    def decided(self, wild: Set[ir.Operand], unread: set[_Node]) -> list[ir.Store]:
         """The stores of which a branch or another store decides whether what they store is read."""
         return [
             store

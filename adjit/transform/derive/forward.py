@@ -15,16 +15,19 @@ import dataclasses
 import math
 import operator
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from numba import types
 
 from adjit.rules.registry import lookup
 from adjit.transform import ir
+from adjit.transform.analysis.squares import Squares
 from adjit.transform.derive.activity import Activity, is_constant, is_exchange
 from adjit.transform.derive.along import Along
-from adjit.transform.derive.branch_only import is_partly_undefined, is_sure, unless_zero
+from adjit.transform.derive.branch_only import is_sure, unless_least, unless_zero
 from adjit.transform.derive.directions import Directions, Tangent
-from adjit.transform.derive.rule_bodies import Partials, no_rule, tangent_body
+from adjit.transform.derive.not_finite import NotFinite, is_partly_undefined
+from adjit.transform.derive.rule_bodies import Partials, is_plain_choice, no_rule, tangent_body
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import converted, copied
@@ -115,6 +118,16 @@ def _divided(builder: ir.Builder, value: ir.Operand, number: int) -> ir.Operand:
     return made
 
 
+class _Term(NamedTuple):
+    """A partial and the tangents of its argument; whether these may be zero, or the partial, where the other one is not
+    finite."""
+
+    partial: ir.Operand
+    dots: Tangent
+    may_be_still: bool
+    may_be_level: bool
+
+
 class Tangents(Along):
     """The tangents beside the values of a function; `dots`: those of its arguments, None where one is held fixed."""
 
@@ -124,9 +137,13 @@ class Tangents(Along):
         super().__init__(function, directions, build)
         body = function.body
         self.partials = Partials(self.builder, build)
+        # the partials of the call at hand that are another number or 0
+        self.choices: dict[ir.Operand, ir.If] = {}
         self.given = [(p, dot) for p, dot in zip(body.args, dots, strict=True) if dot is not None]
         inputs = tuple(p for p, _ in self.given)
         self.activity = Activity(function, inputs, body.yields)
+        self.not_finite = function.analysis(NotFinite)
+        self.squares = Squares(function, self.activity.is_active)
         note(Differentiated(function, inputs, tuple(range(len(body.yields)))))
 
     def run(self) -> tuple[list[ir.Op], list[Tangent]]:
@@ -186,39 +203,63 @@ class Tangents(Along):
             assert dots[0] is not None
             return tuple(scalars.cast(ctx, d, out.type) for d in dots[0])
         if op.callee is ir.select:
-            yes, no = (self.of(a) for a in op.args[1:])
-            made = self.directions.new(out)
-            for y, n, d in zip(yes, no, made, strict=True):
-                self.builder.emit(ir.Call(callee=ir.select, args=(op.args[0], y, n), outs=(d,)))
-            return made
+            return self.selected(op, op.args[0], op.args[1:])
         entry = lookup(op.callee)
         if entry is None or entry.partials is None:
             self.array_call(op)
             return self.dots.get(out)
+        before = len(self.builder.ops)
         partials = self.partials.of(op, entry.partials, self.dots.__contains__)
-        pairs = [(p, d) for p, d in zip(partials, dots, strict=True) if d is not None and not ir.is_literal(p, 0)]
-        if not pairs:
+        self.choices = {o.outs[0]: o for o in self.builder.ops[before:] if isinstance(o, ir.If) and is_plain_choice(o)}
+        if op.callee in (max, min) and partials[-1] in self.choices and None not in dots:
+            # all to one of the two
+            return self.selected(op, self.choices[partials[-1]].condition, op.args[::-1])
+        is_apart = sum(d is not None for d in dots) > 1 and is_partly_undefined(op)
+        is_length = self.squares.is_length(op)
+        still = () if is_length else op.args if is_apart else self.not_finite.guarded_forward(op)
+        level = self.not_finite.levels(op)
+        terms = [
+            _Term(p, d, a in still and not is_sure(p), a in level)
+            for p, d, a in zip(partials, dots, op.args, strict=True)
+            if d is not None and not ir.is_literal(p, 0)
+        ]
+        if not terms:
             return None
         names = [d.name for d in self.directions.new(out)]
-        is_apart = len(pairs) > 1 and is_partly_undefined(op)
-        return tuple(self.combined([(p, d[k]) for p, d in pairs], out, name, is_apart) for k, name in enumerate(names))
+        return tuple(self.combined(terms, k, out, name, is_length) for k, name in enumerate(names))
 
-    def combined(
-        self, pairs: Sequence[tuple[ir.Operand, ir.Operand]], out: ir.Var, name: str, is_apart: bool
-    ) -> ir.Operand:
-        """The sum of partials times tangents, in one direction; `is_apart`: what does not move adds nothing."""
+    def selected(self, op: ir.Call, condition: ir.Operand, sides: Sequence[ir.Operand]) -> Tangent:
+        """The tangent of one of two values."""
+        yes, no = map(self.of, sides)
+        made = self.directions.new(op.outs[0])
+        for y, n, d in zip(yes, no, made, strict=True):
+            self.builder.emit(ir.Call(callee=ir.select, args=(condition, y, n), outs=(d,)))
+        return made
+
+    def combined(self, terms: Sequence[_Term], direction: int, out: ir.Var, name: str, is_length: bool) -> ir.Operand:
+        """The sum of partials times tangents, in one direction."""
         total: ir.Operand | None = None
-        for partial, dot in pairs:
+        for partial, dots, may_be_still, may_be_level in terms:
+            dot = dots[direction]
             if ir.is_literal(dot, 0):
                 continue
             term = self.times(partial, dot, out, name)
-            if is_apart and not is_sure(partial):
+            if may_be_still:
                 term = unless_zero(self.builder, dot, term)
+            if may_be_level:
+                term = unless_zero(self.builder, partial, term)
             total = term if total is None else self.builder.call(operator.add, total, term, type=out.type, name=name)
-        return typed_const(0, out.type) if total is None else total
+        if total is None:
+            return typed_const(0, out.type)
+        return unless_least(self.builder, out, total) if is_length else total
 
     def times(self, partial: ir.Operand, dot: ir.Operand, out: ir.Var, name: str) -> ir.Operand:
         ctx = self.context()
+        if partial in self.choices:
+            chosen, zero = self.choices[partial], typed_const(0, out.type)
+            sides = (side.yields[0] for side in chosen.regions)
+            terms = [zero if ir.is_literal(side, 0) else self.times(side, dot, out, name) for side in sides]
+            return self.builder.call(ir.select, chosen.condition, *terms, type=out.type, name=name)
         if ir.is_literal(partial, -1):
             dot = scalars.scalar(ctx, operator.neg, (dot,), name)
         elif not ir.is_literal(partial, 1):

@@ -25,10 +25,10 @@ from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, is_last_trip
 from adjit.transform.derive.activity import Activity, is_constant, is_exchange
 from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name
-from adjit.transform.derive.branch_only import is_bounded, is_sure, unless_zero
+from adjit.transform.derive.branch_only import is_sure, unless_least, unless_zero
 from adjit.transform.derive.choices import Placed, places_in
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
-from adjit.transform.derive.rule_bodies import apply, no_rule, zero_like
+from adjit.transform.derive.rule_bodies import apply, is_plain_choice, no_rule, zero_like
 from adjit.transform.derive.shadows import Shadows, zeros_like
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.values import is_array, is_number
@@ -98,13 +98,10 @@ class _Reverse(Adjoints):
             is_shared = any(o is partial for op in self.builder.ops for o in ir.reads(op))
             if not is_shared:
                 return scalars.scalar(self.numbers, operator.truediv, (bar, made.args[1]), name)
-        if isinstance(made, ir.If) and len(made.outs) == 1 and not made.then.ops and not made.orelse.ops:
-            # a partial or 0 times the adjoint is their product or nothing: a choice, in which no 0 * inf can arise
-            sides = (made.then.yields[0], made.orelse.yields[0])
-            if any(ir.is_literal(side, 0) for side in sides):
-                zero = typed_const(0, bar.type)
-                chosen = [self.times(side, bar, name) or zero for side in sides]
-                return self.builder.call(ir.select, made.condition, *chosen, type=bar.type, name=name)
+        if isinstance(made, ir.If) and is_plain_choice(made):
+            zero = typed_const(0, bar.type)
+            chosen = [self.times(side.yields[0], bar, name) or zero for side in made.regions]
+            return self.builder.call(ir.select, made.condition, *chosen, type=bar.type, name=name)
         return scalars.scalar(self.numbers, operator.mul, (partial, bar), name)
 
     # ---------------------------------------------------------------------------------------------------- regions
@@ -315,11 +312,14 @@ class _Reverse(Adjoints):
             self.array_call(op)
             return
         partials = self.partials.of(op, entry.partials, self.activity.is_active)
-        is_selective = out in self.selective and not is_bounded(op)
+        guarded, is_length = self.selective.get(out, ()), self.squares.is_length(op)
         for arg, partial in self.by_argument(op.args, partials):
             contribution = self.times(partial, bar, bar_name(arg))
-            if is_selective and contribution is not None and not is_sure(partial):
-                contribution = unless_zero(self.builder, bar, contribution)
+            if contribution is not None and not is_sure(partial):
+                if is_length:
+                    contribution = unless_least(self.builder, out, contribution)
+                elif arg in guarded:
+                    contribution = unless_zero(self.builder, bar, contribution)
             self.add(arg, contribution)
 
     def by_argument(

@@ -95,6 +95,13 @@ class Partials:
         return made
 
 
+def is_plain_choice(made: ir.If) -> bool:
+    """Whether it is a number or 0: times another one it is their product or 0, in which no 0 * inf can arise."""
+    if made.then.ops or made.orelse.ops or len(made.outs) != 1:
+        return False
+    return any(ir.is_literal(side.yields[0], 0) for side in made.regions)
+
+
 class _Made(NamedTuple):
     """What a rule makes of operands."""
 
