@@ -462,21 +462,6 @@ def raises_an_expression(x):
     return error
 
 
-@refused(
-    """
-    Unsupported: returns_on_one_path returns on some paths only
-      test_errors.py:+0 in returns_on_one_path
-        def returns_on_one_path(x):
-        ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      End it with a return.
-    """,
-    1.5,
-)
-def returns_on_one_path(x):
-    if x > 0.0:
-        return x * x
-
-
 # ------------------------------------------------------------------------------------------------ expressions
 
 

@@ -26,7 +26,6 @@ from adjit.transform.elaborate.expressions import (
     evaluate,
     subscript_entries,
     subscript_place,
-    there,
     whole,
 )
 from adjit.transform.elaborate.of_numba.declared import variable
@@ -35,7 +34,7 @@ from adjit.transform.elaborate.python_builtins import known_items, so_many
 from adjit.transform.elaborate.records import set_attribute
 from adjit.transform.elaborate.reductions import put_into
 from adjit.transform.elaborate.values import scalars
-from adjit.transform.elaborate.values.choices import fitting
+from adjit.transform.elaborate.values.choices import fitting, there
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.names import changed, kept, now
@@ -225,13 +224,12 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
     if isinstance(target, cst.Name):
         bind(frame, target.value, value, is_item)
         return
-    value = there(ctx, value, "the value")
     if isinstance(target, cst.Subscript | cst.Attribute):
         mark = len(ctx.builder.ops)
         _put(frame, target, evaluate(frame, target.value), value, mark)
         return
     if isinstance(target, cst.Tuple | cst.List):
-        value = all_of_stream(frame, value)
+        value = all_of_stream(frame, there(ctx, value, "the value"))
         starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)
         for element, item in zip(target.elements, items, strict=True):
@@ -253,7 +251,7 @@ def _put(frame: Frame, target: cst.Subscript | cst.Attribute, owner: Value, valu
         tables.store(frame, owner, subscript_entries(frame, target), value)
     else:
         place = subscript_place(frame, target, owner)
-        indexing.write(frame.ctx, place, settled(frame.ctx, value, mark))
+        indexing.write(frame.ctx, place, settled(frame.ctx, there(frame.ctx, value, "the value"), mark))
 
 
 def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> Sequence[Value]:

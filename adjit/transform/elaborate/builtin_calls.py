@@ -216,6 +216,7 @@ INTRINSICS: dict[Any, Handler] = {
     intermediate: takes("adjit.intermediate", "x name? adjoint?", intermediate_value),
 }
 
+ASKING = python_builtins.ASKING
 # What takes a list for what it is, and no array in its place.
 _SHUFFLES = {np.random.shuffle, random.shuffle}
 RUNNING_THROUGH, ONCE, LAZY = iterables.RUNNING_THROUGH, iterables.ONCE, iterables.LAZY

@@ -45,6 +45,7 @@ from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
 from adjit.transform.elaborate.builtin_calls import (
     ALONG_AXES,
+    ASKING,
     INTRINSICS,
     LAZY,
     METHODS,
@@ -87,7 +88,7 @@ from adjit.transform.elaborate.tables import method as method_of_table
 from adjit.transform.elaborate.values import complexes, known_objects
 from adjit.transform.elaborate.values.arrays import array_of, ordered_like, shape_of
 from adjit.transform.elaborate.values.changing import looked_at
-from adjit.transform.elaborate.values.choices import fitting
+from adjit.transform.elaborate.values.choices import as_options, fitting
 from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, where
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import bound, element_type, taken
@@ -332,7 +333,8 @@ def _for_option(frame: Frame, function: Value, args: Sequence[Value], named: Map
         assert isinstance(made, TupleValue)
         return call(frame, function, made.items[: len(args)], dict(zip(named, made.items[len(args) :], strict=True)))
 
-    return for_option(frame, TupleValue((*args, *named.values())), run)
+    given = map(as_options, args) if isinstance(function, Static) and _asks(function.value) else args
+    return for_option(frame, TupleValue((*given, *named.values())), run)
 
 
 # What joins the arrays of a list, which may be of different lengths.
@@ -345,9 +347,22 @@ def _unless_ragged(ctx: Context, value: Value) -> Value:
 
 
 def takes_none(function: Value) -> bool:
-    """Whether it is a function of the user's, to which it may matter that an argument is None."""
+    """Whether it is a function of the user's, to which it may matter that an argument is None, or one that asks what a
+    value is."""
+    if isinstance(function, Method):
+        # of a list, a dictionary or an object, which may hold it
+        return isinstance(function.owner, TupleValue | Record | Table | Grown | OneOf)
     callee = function.value if isinstance(function, Static) else None
-    return isinstance(callee, LocalFunction) or (callee is not None and _of_the_user(callee))
+    return isinstance(callee, LocalFunction) or (callee is not None and (_asks(callee) or _is_of_user(callee)))
+
+
+def _is_of_user(callee: Any) -> bool:
+    """Whether it is a function, or a class, whose text is read."""
+    return _of_the_user(callee) or (isinstance(callee, type) and not _is_of_library(callee))
+
+
+def _asks(callee: Any) -> bool:
+    return _is_hashable(callee) and callee in ASKING
 
 
 def _remembered(frame: Frame, run: Callable[[], Value]) -> Value:

@@ -30,13 +30,13 @@ from adjit.transform.elaborate.control import RETURN, VALUE, either_value, flag
 from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.exceptions import handed_on
-from adjit.transform.elaborate.expressions import evaluate, there
+from adjit.transform.elaborate.expressions import whole
 from adjit.transform.elaborate.generators import Around, generated
 from adjit.transform.elaborate.kernels import check_result, in_threads, kernel_of
 from adjit.transform.elaborate.of_numba.declared import of_body, returned, taken, type_of_value
 from adjit.transform.elaborate.recursion import as_loop
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
-from adjit.transform.elaborate.values.choices import functions_in
+from adjit.transform.elaborate.values.choices import functions_in, there
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import (
     AssignsFromAfar,
@@ -511,14 +511,14 @@ def _run_body(frame: Frame, source: FunctionSource) -> Value:
     if not is_rule:
         ctx.builder.origin = source.origin(source.node)
     frame.begins(source.node.body)
-    value = evaluate(frame, source.node.body)
+    value = whole(frame, source.node.body)
     # what a derivative rule gives is added to an adjoint at once, or put into an array by who asked for it
     return value if frame.weak else materialise(ctx, value, "result")
 
 
 def _of_lambda(frame: Frame, node: cst.Lambda) -> Value:
     frame.begins(node.body)
-    return materialise(frame.ctx, evaluate(frame, node.body))
+    return materialise(frame.ctx, whole(frame, node.body))
 
 
 def _statements(frame: Frame, name: str, node: cst.FunctionDef, around: Around = dict) -> Value:
@@ -539,10 +539,11 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef, around: Around =
             f"`{guess.name}` may be read before it is assigned", "Assign it before the loop."
         ) from None
     value = frame.lookup(VALUE) or Static(None)
-    is_returned = flag(frame, RETURN) == ir.boolean(True) or always_returns(statements)
-    if value != Static(None) and not is_returned:
-        raise ctx.unsupported(f"{name} returns on some paths only", "End it with a return.", node=node)
-    return value
+    returned = flag(frame, RETURN)
+    if value == Static(None) or returned == ir.boolean(True) or always_returns(statements):
+        return value
+    # where it comes to its end, it gives None
+    return either_value(frame, returned, lambda: value, lambda: Static(None))
 
 
 def _generator(frame: Frame, name: str, node: cst.FunctionDef, at: cst.CSTNode, around: Around) -> Value:

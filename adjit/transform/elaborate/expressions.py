@@ -13,7 +13,7 @@ import functools
 import inspect
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from types import FunctionType
 from typing import Any, get_args
@@ -27,7 +27,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute, call, takes_none
 from adjit.transform.elaborate.containers import drained, get_item, listed
-from adjit.transform.elaborate.control import either_value, of_option, unless_changing
+from adjit.transform.elaborate.control import conditional, either_value, of_option, unless_changing
 from adjit.transform.elaborate.kernels import is_kernel
 from adjit.transform.elaborate.of_numba.declared import variable
 from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, binary, both, compare, either, truth, unary
@@ -38,7 +38,7 @@ from adjit.transform.elaborate.saying import LEVELS, said, says
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.changing import looked_at
-from adjit.transform.elaborate.values.choices import fitting, functions_in, narrowed
+from adjit.transform.elaborate.values.choices import as_options, fitting, narrowed, there
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
 from adjit.transform.elaborate.values.launches import configured
@@ -75,13 +75,17 @@ from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.elaborate.whole_arrays.grid_subscripts import ON_GRIDS, Ends, on_grid
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import python_function, signature
-from adjit.transform.source.syntax import nonlocals
+from adjit.transform.source.syntax import names_read, nonlocals
 
 
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
     """The value of an expression; TypeError where it is None as it runs."""
-    what = f"`{node.value}`" if isinstance(node, cst.Name) else "what is used as a value"
-    return there(frame.ctx, whole(frame, node), what)
+    return there(frame.ctx, whole(frame, node), _called_so(node))
+
+
+def _called_so(node: cst.BaseExpression) -> str:
+    """What a message calls an expression."""
+    return f"`{node.value}`" if isinstance(node, cst.Name) else "what is used as a value"
 
 
 def whole(frame: Frame, node: cst.BaseExpression) -> Value:
@@ -105,17 +109,6 @@ def condition(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
     if isinstance(node, cst.BooleanOperation):
         return _decision(frame, node)
     return truth(frame, whole(frame, node))
-
-
-def there(ctx: Context, value: Value, what: str) -> Value:
-    """A value that is not None; what may be None raises TypeError when it is, as in Python."""
-    if isinstance(value, OneOf) and not functions_in(value):
-        return fitting(ctx, value, lambda option: option != Static(None), TypeError, f"{what} is None")
-    if not isinstance(value, Maybe):
-        return value
-    error = ir.Raise(exception=TypeError, args=(f"{what} is None",), condition=value.is_there)
-    ctx.builder.emit(error)
-    return value.value
 
 
 Facts = Mapping[str, Value]
@@ -165,7 +158,8 @@ def _without_none(ctx: Context, value: Value | None) -> Value | None:
 def _of_class(frame: Frame, node: cst.Call) -> tuple[Facts, Facts]:
     """What `isinstance(name, kinds)` tells of a variable that is chosen at run time."""
     names = [arg.value for arg in node.args if arg.keyword is None and not arg.star]
-    value = frame.env.get(names[0].value) if len(names) == 2 and isinstance(names[0], cst.Name) else None
+    variable = frame.env.get(names[0].value) if len(names) == 2 and isinstance(names[0], cst.Name) else None
+    value = as_options(variable) if variable is not None else None
     asks = isinstance(node.func, cst.Name) and node.func.value == "isinstance"
     if not asks or not isinstance(value, OneOf) or evaluate(frame, node.func) != Static(isinstance):
         return {}, {}
@@ -180,12 +174,14 @@ def _of_class(frame: Frame, node: cst.Call) -> tuple[Facts, Facts]:
 
 
 @contextlib.contextmanager
-def knowing(frame: Frame, known: Facts) -> Iterator[None]:
-    """Within it variables are what is known of them; afterwards what they were, where nothing else was assigned."""
+def knowing(frame: Frame, known: Facts, stay: Collection[str] = ()) -> Iterator[None]:
+    """Within it variables are what is known of them; afterwards what they were, where nothing else was assigned. Those
+    that `stay` are as they are known, since another side of the branch assigns them."""
     before = {name: frame.env[name] for name in known}
     frame.env.update(known)
     yield
-    frame.env.update((name, before[name]) for name, value in known.items() if frame.env.get(name) is value)
+    unchanged = (name for name, value in known.items() if name not in stay and frame.env.get(name) is value)
+    frame.env.update((name, before[name]) for name in unchanged)
 
 
 # ----------------------------------------------------------------------------------------------------- atoms
@@ -231,8 +227,7 @@ def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
     before: List = TupleValue((), is_a_list)  # what ends with items that are not known one by one
     items: list[Value] = []
     for element in node.elements:
-        # what may be None may be so in a tuple; items of lists may become those of an array
-        value = (evaluate if is_a_list else whole)(frame, element.value)
+        value = whole(frame, element.value)
         if not isinstance(element, cst.StarredElement):
             items.append(materialise(ctx, value) if as_stream(value) is None else kept(frame, value))
             continue
@@ -345,7 +340,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     first = truth(frame, left)
     is_and = isinstance(node.operator, cst.And)
     if isinstance(first, ir.Const):
-        return evaluate(frame, node.right) if bool(first.value) == is_and else left
+        return whole(frame, node.right) if bool(first.value) == is_and else left
     right = functools.partial(_knowing, frame, facts(frame, node.left)[0 if is_and else 1], node.right)
     if isinstance(left, Maybe) and not is_and:
         left = left.value
@@ -394,20 +389,24 @@ def _number(frame: Frame, run: Callable[[], Value], node: cst.BaseExpression) ->
     return value
 
 
-_SAME = (cst.Is, cst.IsNot)
+# comparisons that Python makes of None, too
+_OF_ANYTHING = (cst.Is, cst.IsNot, cst.Equal, cst.NotEqual, cst.In, cst.NotIn)
 
 
 def _comparison(frame: Frame, node: cst.Comparison) -> Value:
-    is_of_identity = any(isinstance(c.operator, _SAME) for c in node.comparisons)
-    taken = whole if is_of_identity else evaluate
-    left = taken(frame, node.left)
-
     def chain(k: int, left: Value) -> Value:
         target = node.comparisons[k]
         name = type(target.operator).__name__
         mark = len(frame.ctx.builder.ops)
-        right = taken(frame, target.comparator)
-        result = _compared(frame, name, settled(frame.ctx, left, mark), right)
+        right = whole(frame, target.comparator)
+        left = settled(frame.ctx, left, mark)
+        if not isinstance(target.operator, _OF_ANYTHING):
+            before = node.left if k == 0 else node.comparisons[k - 1].comparator
+            sides = ((before, left), (target.comparator, right))
+            left, right = (there(frame.ctx, side, _called_so(own)) for own, side in sides)
+        elif isinstance(target.operator, cst.In | cst.NotIn):
+            right = there(frame.ctx, right, _called_so(target.comparator))
+        result = _compared(frame, name, left, right)
         if k + 1 == len(node.comparisons):
             return result
         held = truth(frame, result)
@@ -415,7 +414,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
             return chain(k + 1, right) if held.value else held
         return both(frame, held, lambda: truth(frame, chain(k + 1, right)))
 
-    return chain(0, left)
+    return chain(0, whole(frame, node.left))
 
 
 def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
@@ -429,6 +428,8 @@ def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
         if isinstance(whole, Table) and whole.kind == "iterator":
             what = "`in` on an iterator"
             raise frame.ctx.unsupported(what, "Search a list.", why="In Python it has no more what was searched.")
+        if isinstance(whole, Record | Grown | Table) and isinstance(left, Maybe):
+            return of_option(frame, as_options(left), lambda option: _compared(frame, name, option, right))
         if isinstance(whole, Record | Grown | Table):
             is_there = tables.contains(frame, tables.as_searched(whole), materialise(frame.ctx, left))
             return is_there if name == "In" else scalars.negated(frame.ctx, is_there)
@@ -452,7 +453,7 @@ def _is_in_object(frame: Frame, one: Value, owner: Record) -> ir.Operand:
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     test = condition(frame, node.test)
     if isinstance(test, ir.Const):
-        return evaluate(frame, node.body if test.value else node.orelse)
+        return whole(frame, node.body if test.value else node.orelse)
     sides = zip(facts(frame, node.test), (node.body, node.orelse), strict=True)
     then, orelse = (functools.partial(_knowing, frame, known, side) for known, side in sides)
     return either_value(frame, test, then, orelse)
@@ -614,7 +615,8 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     ctx = frame.ctx
     saying = _saying(frame, node.func)
     if saying is not None:
-        return said(frame, node, saying, evaluate)
+        _say(frame, node, saying)
+        return Static(None)
     parts = (node.func, *(argument.value for argument in node.args))
     runs = [functools.partial(whole, frame, part) for part in parts]
     given = node.args[0].value if node.args else None
@@ -648,6 +650,24 @@ def _called(frame: Frame, node: cst.Call, function: Value, values: Sequence[Valu
         else:
             positional.append(value)
     return call(frame, function, positional, named)
+
+
+def _say(frame: Frame, node: cst.Call, function: Any) -> None:
+    """The call of a function that says something, once for each of what variables in it may be None or not."""
+    names = dict.fromkeys(name for argument in node.args for name in names_read(argument.value))
+    name = next((name for name in names if isinstance(frame.env.get(name), Maybe)), None)
+    if name is None:
+        said(frame, node, function, evaluate)
+        return
+    value = frame.env[name]
+    assert isinstance(value, Maybe)
+
+    def known(one: Value) -> None:
+        with knowing(frame, {name: one}):
+            _say(frame, node, function)
+
+    held = value.value
+    conditional(frame, value.is_there, lambda: known(held), lambda: known(Static(None)))
 
 
 def _saying(frame: Frame, node: cst.BaseExpression) -> Any:
@@ -714,12 +734,12 @@ def _dictionary(frame: Frame, node: cst.Dict) -> Value:
     parts: list[tuple[Value, Value] | Record | Table] = []
     for element in node.elements:
         key = evaluate(frame, element.key) if isinstance(element, cst.DictElement) else None
-        value = materialise(ctx, evaluate(frame, element.value))
+        value = materialise(ctx, whole(frame, element.value))
         if key is None:
-            whole = opened(ctx, value)
-            if not isinstance(whole, Record | Table) or not tables.is_keyed(whole):
+            more = opened(ctx, there(ctx, value, _called_so(element.value)))
+            if not isinstance(more, Record | Table) or not tables.is_keyed(more):
                 raise ctx.unsupported(f"`**` before {described(value)}", "Give it a dictionary.", node=element)
-            parts.append(whole)
+            parts.append(more)
         else:
             parts.append((key, value))
     return tables.of_parts(frame, parts)

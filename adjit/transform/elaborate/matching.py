@@ -20,13 +20,14 @@ import numpy as np
 
 from adjit.transform import ir
 from adjit.transform.elaborate import control
-from adjit.transform.elaborate.expressions import condition, evaluate, there, whole
+from adjit.transform.elaborate.expressions import condition, evaluate, whole
 from adjit.transform.elaborate.operators import both, compare, either, truth
 from adjit.transform.elaborate.records import attribute_of_record, is_instance, key_of, opened
+from adjit.transform.elaborate.values.choices import as_options
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.names import kept
-from adjit.transform.elaborate.values.values import Grown, Maybe, Record, Static, TupleValue, Value, seen
+from adjit.transform.elaborate.values.values import Grown, Record, Static, TupleValue, Value, seen
 from adjit.transform.source.syntax import body_of
 
 Names = dict[str, Value]
@@ -37,8 +38,7 @@ _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, t
 
 def match(frame: Frame, node: cst.Match, block: Callable[[Frame, Sequence[Any]], None]) -> None:
     """The statement; `block` runs the statements of a case."""
-    subject = kept(frame, materialise(frame.ctx, whole(frame, node.subject)))
-    subject = there(frame.ctx, subject, "the subject of `match`") if isinstance(subject, Maybe) else subject
+    subject = as_options(kept(frame, materialise(frame.ctx, whole(frame, node.subject))))
     if not control.do_for_option(frame, subject, lambda option: _match_of(frame, node, option, block)):
         _match_of(frame, node, subject, block)
 

@@ -25,7 +25,7 @@ from adjit.transform.elaborate.control import either_value, of_option, unless_ch
 from adjit.transform.elaborate.records import call_method, class_of_object, fields_compared, method_of, opened
 from adjit.transform.elaborate.values import complexes, known_objects, lists, scalars, sharing
 from adjit.transform.elaborate.values.arrays import array_of
-from adjit.transform.elaborate.values.choices import functions_in, holds_for, is_option
+from adjit.transform.elaborate.values.choices import as_options, functions_in, holds_for, is_option
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, overlaps, paired
 from adjit.transform.elaborate.values.frame import ChosenChanges, Context, Frame
 from adjit.transform.elaborate.values.names import under_a_cell
@@ -431,10 +431,13 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
     if name in ("Equal", "NotEqual") and (isinstance(left, OneOf) or isinstance(right, OneOf)):
         same = _is_equal(frame, left, right)
         return same if name == "Equal" else scalars.negated(ctx, same)
-    is_of_none = isinstance(left, Maybe) or isinstance(right, Maybe)
-    if name in ("Is", "IsNot") or (is_of_none and name in ("Equal", "NotEqual")):
+    if name in ("Is", "IsNot"):
         same = _is_same(frame, left, right)
-        return same if name in ("Is", "Equal") else scalars.negated(ctx, same)
+        return same if name == "Is" else scalars.negated(ctx, same)
+    if name in ("Equal", "NotEqual", "In", "NotIn") and isinstance(left, Maybe):
+        return truth(frame, of_option(frame, as_options(left), lambda option: compare(frame, name, option, right)))
+    if name in ("Equal", "NotEqual") and isinstance(right, Maybe):
+        return compare(frame, name, right, left)
     if name in ("In", "NotIn"):
         right = opened(ctx, right)
         if isinstance(right, OneOf):

@@ -24,7 +24,7 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.containers import drained, get_item, listed
 from adjit.transform.elaborate.draws import seeded, seeded_state
-from adjit.transform.elaborate.operators import binary
+from adjit.transform.elaborate.operators import binary, truth
 from adjit.transform.elaborate.records import (
     as_plain,
     assign_attribute,
@@ -226,10 +226,10 @@ def _to_number(name: str, kind: types.Type) -> Handler:
             return call_method(frame, args[0], method, [], {})
         if len(args) == 1 and isinstance(args[0], Static) and isinstance(args[0].value, str):
             return _of_text(frame, name, args[0].value)
+        if args == [Static(None)]:
+            raise frame.ctx.fail(errors.WrongCall, f"{name} of None", instead="Give a number, or test for None before.")
         items = [frame.ctx.builder.load(operand(frame.ctx, a), ()) if is_array(a) and ndim(a) == 0 else a for a in args]
         (number,) = operands_of(frame, name, items, named, 1)
-        if isinstance(kind, types.Boolean):
-            return scalars.truth(frame.ctx, number)
         if is_integer(kind) and isinstance(number.type, types.Float):
             return scalars.scalar(frame.ctx, int, (number,))
         return scalars.cast(frame.ctx, number, kind)
@@ -237,10 +237,18 @@ def _to_number(name: str, kind: types.Type) -> Handler:
     return handle
 
 
+def _bool(frame: Frame, value: Value | None = None) -> Value:
+    """`bool(...)`: what a condition makes of it."""
+    if value is None:
+        return ir.boolean(False)
+    is_element = is_array(value) and ndim(value) == 0
+    return truth(frame, frame.ctx.builder.load(operand(frame.ctx, value), ()) if is_element else value)
+
+
 def _of_text(frame: Frame, name: str, text: str) -> Value:
     """The number that a text says."""
     try:
-        return wrap(frame.ctx, {"float": float, "int": int, "bool": bool}[name](text))
+        return wrap(frame.ctx, {"float": float, "int": int}[name](text))
     except ValueError as error:
         raise frame.ctx.mismatch(str(error), "Write the number.") from None
 
@@ -314,7 +322,7 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     abs: takes("abs", "x", _abs),
     float: _to_number("float", types.float64),
     int: _to_number("int", types.intp),
-    bool: _to_number("bool", types.boolean),
+    bool: takes("bool", "object?", _bool),
     complex: takes("complex", "real:scalar? imag:scalar?", _complex),
     round: _round,
     tuple: takes("tuple", "iterable?", _tuple_builtin),
@@ -341,6 +349,9 @@ OF_LISTS = frozenset((
     list, tuple, len, enumerate, zip, builtins.sum, checkpoint, isinstance, getattr, hasattr,
     dataclasses.replace, dataclasses.asdict, dataclasses.astuple, setattr, delattr, vars, type,
 ))  # fmt: skip
+
+# What takes None as it takes any other value.
+ASKING = frozenset((isinstance, type, hasattr, callable, bool))
 
 
 # ------------------------------------------------------------------------------------------------ what a loop runs over

@@ -38,7 +38,7 @@ def says(thing: Any) -> bool:
     return isinstance(thing, FunctionType | BuiltinFunctionType) and thing in _SAYING
 
 
-def said(frame: Frame, node: cst.Call, function: Any, evaluate: Evaluate) -> Value:
+def said(frame: Frame, node: cst.Call, function: Any, evaluate: Evaluate) -> None:
     """The call `node` of a function that says something."""
     ctx, writer = frame.ctx, _Writer(frame, evaluate)
     method = ""
@@ -61,7 +61,6 @@ def said(frame: Frame, node: cst.Call, function: Any, evaluate: Evaluate) -> Val
         raise ctx.unsupported("a text with formats inside a prange loop", "Print numbers, or say it after the loop.")
     callee = ir.Said(logging.getLogger if method else function, tuple(writer.pieces), is_native, method)
     ctx.builder.emit(ir.Call(callee=callee, args=tuple(writer.operands), outs=(), effect=True))
-    return Static(None)
 
 
 class _Writer:

@@ -209,7 +209,7 @@ def _expression(frame: Frame, node: cst.Expr) -> None:
         _yield(frame, node.value)
     elif not isinstance(node.value, cst.SimpleString | cst.ConcatenatedString):
         frame.ctx.statement = node.value
-        evaluate(frame, node.value)
+        whole(frame, node.value)
 
 
 def _yield(frame: Frame, node: cst.Yield) -> None:
@@ -244,12 +244,13 @@ def _if(frame: Frame, node: cst.If, rest: Sequence[Any] = ()) -> None:
     (no if always_leaves(yes) else yes).extend(rest)
     test = condition(frame, node.test)
     held, not_held = facts(frame, node.test)
-    then, orelse = functools.partial(_side, frame, held, yes), functools.partial(_side, frame, not_held, no)
+    then = functools.partial(_side, frame, held, yes, no)
+    orelse = functools.partial(_side, frame, not_held, no, yes)
     control.conditional(frame, test, then, orelse)
 
 
-def _side(frame: Frame, known: Facts, statements: Sequence[Any]) -> None:
-    with knowing(frame, known):
+def _side(frame: Frame, known: Facts, statements: Sequence[Any], others: Sequence[Any]) -> None:
+    with knowing(frame, known, assigned(others).names if known else ()):
         block(frame, statements)
 
 
@@ -704,7 +705,7 @@ def comprehension(
         if parts:
             clause(parts[0], lambda: run(parts[1:]))
         else:
-            _append(frame, made, evaluate(frame, node.elt))
+            _append(frame, made, whole(frame, node.elt))
 
     local, around = frame.local_names, frame.comprehensions
     here = Names(frozenset(own))

@@ -21,6 +21,7 @@ from adjit import errors
 from adjit.runtime.library import distinct
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.choices import there
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -159,6 +160,7 @@ def _uneven(ctx: Context) -> errors.AdjitError:
 
 def _elements(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[Any]]:
     """How many items there are in nested lists, in each level, and the numbers or arrays in them."""
+    value = there(ctx, value, "an element of an array")
     if is_scalar(value) or is_array(value):
         return (), [value]
     if not isinstance(value, TupleValue):

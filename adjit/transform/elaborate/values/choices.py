@@ -11,14 +11,27 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, overload
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.frame import Context
-from adjit.transform.elaborate.values.values import OneOf, Static, Value, may_be_chosen
+from adjit.transform.elaborate.values.values import Maybe, OneOf, Static, Value, may_be_chosen
+
+
+@overload
+def as_options(value: Maybe) -> OneOf: ...
+
+
+@overload
+def as_options(value: Value) -> Value: ...
+
+
+def as_options(value: Value) -> Value:
+    """What may be None as one of two options, the other of which is None; anything else as it is."""
+    return OneOf((value.value, Static(None)), value.is_there) if isinstance(value, Maybe) else value
 
 
 def functions_in(value: Value) -> tuple[Static, ...]:
@@ -78,6 +91,17 @@ def fitting(ctx: Context, value: OneOf, fits: Callable[[Value], bool], error: ty
         return value
     ctx.builder.emit(ir.Raise(exception=error, args=(says,), condition=holds_for(ctx, value, fits)))
     return rest
+
+
+def there(ctx: Context, value: Value, what: str) -> Value:
+    """A value that is not None; what may be None raises TypeError when it is, as in Python."""
+    if isinstance(value, OneOf) and not functions_in(value):
+        return fitting(ctx, value, lambda option: option != Static(None), TypeError, f"{what} is None")
+    if not isinstance(value, Maybe):
+        return value
+    error = ir.Raise(exception=TypeError, args=(f"{what} is None",), condition=value.is_there)
+    ctx.builder.emit(error)
+    return value.value
 
 
 def holds_for(ctx: Context, value: OneOf, question: Callable[[Value], bool]) -> ir.Operand:
