@@ -59,7 +59,7 @@ MAY_IMPORT = {
     "transform.elaborate.of_numba transform.elaborate.whole_arrays transform.elaborate.values transform.source",
     "transform.elaborate.of_numba": f"notation runtime.backend {IR} transform.elaborate.whole_arrays "
     "transform.elaborate.values transform.source",
-    "transform.elaborate.whole_arrays": f"rules {IR} transform.elaborate.values",
+    "transform.elaborate.whole_arrays": f"rules {IR} transform.elaborate.values transform.source",
     "transform.elaborate.values": f"errors notation runtime.library {IR} transform.source",
     "transform.emit": f"errors runtime.backend runtime.library runtime.vectormath {IR} transform.analysis",
     "transform.source": f"errors runtime.backend runtime.library {IR} transform.strategy",

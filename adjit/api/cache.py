@@ -39,6 +39,7 @@ from adjit.runtime.backend.caching import (
 )
 from adjit.runtime.compile import register
 from adjit.transform.source.derivative import Derivative
+from adjit.transform.source.outside import Reads, noting
 
 if TYPE_CHECKING:
     from adjit.transform.emit.emit import Emitted
@@ -111,8 +112,9 @@ class _Kept(NamedTuple):
 class DerivativeCache(Cache):
     """The part of a derived function's dispatcher that numba asks before it compiles and tells afterwards."""
 
-    def __init__(self, derivative: Derivative, options: Any, name: str) -> None:
+    def __init__(self, derivative: Derivative, options: Any, name: str, reads: Reads) -> None:
         self.derivative, self.options, self.name = derivative, options, name
+        self.reads = reads  # of what was made from what is kept, too
         self.enabled = True
         self._looked_for: dict[tuple[types.Type, ...], Key] = {}
         self._made: dict[tuple[types.Type, ...], _Made] = {}
@@ -132,7 +134,8 @@ class DerivativeCache(Cache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         given = argument_types(sig)
-        key = self._key(given)
+        with noting() as read:
+            key = self._key(given)
         kept = self._found(key)
         if kept is None:
             if key is not None:
@@ -147,6 +150,7 @@ class DerivativeCache(Cache):
         if found is None:
             return None
         register(kept.text, kept.title)
+        self.reads.add(read)
         _count["hits"] += 1
         return found
 

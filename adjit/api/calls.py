@@ -11,13 +11,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numba import types
 
-from adjit.api.dispatch import derive
 from adjit.api.trees import Template, conform, leaves, parts_of, template
 from adjit.errors import WrongCall
 from adjit.runtime.library.gpus import is_on_device
@@ -31,7 +30,7 @@ class Choosing:
     """Each call of `jacobian` is one by columns, if that takes no more sweeps than there are rows, or by rows."""
 
     derivative: Derivative
-    options: Any
+    _derived: Callable[[Derivative], Any]
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if keywords:
@@ -52,7 +51,7 @@ class Choosing:
     def _ways(self) -> Sequence[Any]:
         """The Jacobian by columns, and by rows."""
         kinds = ("jacfwd", "jacrev")
-        return [derive(dataclasses.replace(self.derivative, kind=kind), self.options) for kind in kinds]
+        return [self._derived(dataclasses.replace(self.derivative, kind=kind)) for kind in kinds]
 
     @property
     def _valued(self) -> Derivative:
@@ -65,13 +64,13 @@ class Choosing:
         given = derivatives.bound(made, arguments)
         assert made.wrt is not None
         columns = sum(_size(template(given[p])) for p in made.wrt)
-        rows = _size(template(derive(self._valued, self.options)(*given)))
+        rows = _size(template(self._derived(self._valued)(*given)))
         return self._ways[-(-columns // WIDEST) > rows]
 
     def precompile(self, *arguments: Any) -> None:
         """As of any derivative; of types alone both ways, since which of them a call takes depends on sizes."""
         suited = self._for(arguments)
-        for one in (*self._ways, derive(self._valued, self.options)) if suited is self else (suited,):
+        for one in (*self._ways, self._derived(self._valued)) if suited is self else (suited,):
             one.precompile(*arguments)
 
     def _for(self, arguments: Sequence[Any]) -> Any:

@@ -28,11 +28,18 @@ from typing import Any, Generic, Protocol
 import numpy as np
 from numba import objmode, typeof, types
 
-from adjit.api.names import imports, last_line, names_in, values_of_names
 from adjit.errors import SourceUnavailable
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform.source.callables import file_lines, is_distribution
+from adjit.transform.source.code_names import imports, last_line, names_in, values_of_names
 from adjit.transform.source.derivative import Derivative
+from adjit.transform.source.outside import (
+    contents_read,
+    definitions_read,
+    function_read,
+    read_attribute,
+    specials_read,
+)
 from adjit.transform.source.structures import attributes, is_object, known_by
 
 # Packages that a version stands for. Of Python's own only those that NumPy imports: another file of theirs may be the
@@ -150,12 +157,14 @@ class Walk:
         except SourceUnavailable:
             raise NotKeyed(f"the source of {function.__qualname__} is unknown") from None
         self.functions.add(function)
+        function_read(function)
         # a file is one module when it is imported, and another when it is run
         self.text("function", f"{function.__qualname__} {ntpath.basename(code.co_filename)}")
         self.text("source", "".join(lines[code.co_firstlineno - 1 : last_line(code)]))
         self.code(code)
         self.value(function.__defaults__)
         self.value(function.__kwdefaults__)
+        contents_read(vars(function))
         self.value({name: value for name, value in vars(function).items() if not name.startswith("__")})
         names = names_in(code)
         by_text = _BY_TEXT.intersection(names)
@@ -201,7 +210,7 @@ class Walk:
         if self.is_met(module, (id(module), names)):
             return
         for name in names:
-            part = getattr(module, name, self)
+            part = read_attribute(module, name, self)
             if part is self:
                 continue
             self.text("part", name)
@@ -224,6 +233,7 @@ class Walk:
 
     def _class(self, owner: type) -> None:
         """What of a class is used without its name."""
+        specials_read(owner)
         for base in owner.__mro__[1:]:
             path = path_of(base)
             if path is None:
@@ -250,10 +260,11 @@ class Walk:
 
     def _part(self, title: str, owner: Any, name: str) -> None:
         if not isinstance(owner, type):
-            part = getattr(owner, name, self)
+            part = read_attribute(owner, name, self)
         elif name in getattr(owner, "__members__", ()) or name in getattr(owner, "_fields", ()):
             part = self
         else:
+            definitions_read(owner, (name,))
             part = vars(owner).get(name, self)
         if part is not self and not (isinstance(owner, type) and name.startswith("__")):
             self.text("part", f"{title}.{name}")
@@ -370,6 +381,8 @@ class Walk:
             self.type(type(value))
         if not isinstance(value, tuple) and self.is_met(value, id(value)):
             return
+        if not isinstance(value, tuple):
+            contents_read(value)
         if isinstance(value, set | frozenset):
             # their order changes from process to process
             for digest in sorted(self.separately(value)):
@@ -426,7 +439,9 @@ class Walk:
         """An object of a class of the user's: that, and its attributes."""
         self.type(type(value))
         if not self.is_met(value, id(value)):
+            contents_read(vars(value))
             for name, part in sorted(attributes(value).items()):
+                read_attribute(value, name, None)
                 self.text("attribute", name)
                 self.value(part)
 

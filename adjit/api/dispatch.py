@@ -16,7 +16,7 @@ import inspect
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
@@ -38,7 +38,6 @@ from adjit.api.arguments import (
     type_of,
 )
 from adjit.api.cache import DerivativeCache, is_on
-from adjit.api.names import values_of_names
 from adjit.api.notation import to_text, to_types
 from adjit.api.options import Options
 from adjit.api.plans import GRADIENTS, OTHER, Planned, planned
@@ -47,11 +46,12 @@ from adjit.api.structures import Layouts, has_extents, is_integer, is_laid_out, 
 from adjit.api.trees import described
 from adjit.errors import NOT_REAL, AdjitError, InternalError, NotCached, Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.report.shown import Source
+from adjit.rules import registry
 from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, as_passed, compiler_lock, sparing
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
-from adjit.transform.source.callables import noting_reads, python_function
 from adjit.transform.source.derivative import Derivative, root, shown
+from adjit.transform.source.outside import Reads, contents_read, noting
 from adjit.transform.source.structures import ARRAYS, has_held, has_records, is_structure
 
 if TYPE_CHECKING:
@@ -68,15 +68,27 @@ class Specialising:
     options: Options
     __signature__: inspect.Signature
     is_of_host = True  # whether Python calls it; else kernels do
+    reads: Reads
     overloads: Any  # what was made for the types of the arguments of the calls so far
     _cache: Any = None
     has_constants = False  # whether integers among the arguments are known while compiling
     has_extents = False  # whether the extents of arrays are, too
 
+    def holds(self) -> bool:
+        """Whether all that was read when this was made, and the code for the calls so far, is as it was then."""
+        return self.reads.hold() and all(part.holds() for part in self._parts)
+
+    def _derived(self, derivative: Derivative, **options: Any) -> Any:
+        """Another derived function, which is part of this one: with the globals that this one was made with."""
+        part = derive(derivative, dataclasses.replace(self.options, **options) if options else self.options)
+        if part not in self._parts:
+            self._parts.append(part)
+        return part
+
     @functools.cached_property
     def stretching(self) -> Any:
         """The same function for arguments of which axes of length 1 are stretched at run time."""
-        return derive(dataclasses.replace(self.derivative, stretches=True), self.options)
+        return self._derived(dataclasses.replace(self.derivative, stretches=True))
 
     @functools.cached_property
     def watched(self) -> Any:
@@ -85,7 +97,7 @@ class Specialising:
         import adjit.runtime.backend.watching  # noqa: F401
 
         made = dataclasses.replace(self.derivative, watched=True)
-        return derive(made, dataclasses.replace(self.options, cache=False))
+        return self._derived(made, cache=False)
 
     def _reduce_states(self) -> dict[str, Any]:
         return {"derivative": self.derivative, "options": self.options}
@@ -173,7 +185,7 @@ class Specialising:
 
     def _shown(self, given: Sequence[types.Type], tuned: bool) -> Emitted:
         """The source to be looked at, or, `tuned`, the one that is compiled."""
-        return self._emitted(derivatives.at_level(self.derivative, tuned), self._specialised(given))
+        return self._noted(derivatives.at_level(self.derivative, tuned), self._specialised(given))[0]
 
     def _only_types(self) -> tuple[types.Type, ...]:
         seen: Sequence[tuple[types.Type, ...]] = tuple(self.overloads)
@@ -202,7 +214,7 @@ class Specialising:
         """The same function of the leaves of such arguments, with the globals that it was made with, as this one."""
         found = self._laid_out.get(layouts)
         if found is None:
-            made = derive(derivatives.of_structures(self.derivative, layouts), self.options)
+            made = self._derived(derivatives.of_structures(self.derivative, layouts))
             found = self._laid_out.setdefault(layouts, made)
         return found
 
@@ -352,7 +364,7 @@ class Specialising:
 
     @functools.cached_property
     def _storing(self) -> Any:
-        return derive(dataclasses.replace(self.derivative, into=True), self.options)
+        return self._derived(dataclasses.replace(self.derivative, into=True))
 
     def precompile(self, *arguments: Any) -> None:
         """Compiles for these arguments, given as to `source`, and keeps that; as `adjit.precompile`."""
@@ -397,17 +409,32 @@ class Specialising:
 
     def _describe(self, derivative: Derivative, options: Options) -> None:
         self.derivative, self.options = derivative, options
-        self.__signature__ = derivatives.parameters(derivative)
+        self._parts: list[Any] = []
+        with noting() as self.reads:
+            self.__signature__ = derivatives.parameters(derivative)
 
     def _dress(self) -> None:
         """Name, documentation and module are the user's function's; the parameters are our own."""
         functools.update_wrapper(self, root(self.derivative), updated=())  # type: ignore[arg-type]
 
+    def _noted(self, derivative: Derivative, given: tuple[types.Type, ...]) -> tuple[Emitted, Reads]:
+        """What is emitted to be run, and what of the world outside it was made from."""
+        if list(derivatives.parameters(derivative).parameters) != list(self.__signature__.parameters):
+            raise WrongCall(
+                f"{shown(root(derivative))} has other parameters than when {shown(derivative)} was asked for",
+                instead=f"Ask for it again: adjit.{derivative.kind}(...).",
+            )
+        with noting() as read:
+            # which of the user's rules an operation falls under may change with each of them
+            contents_read(registry.user.entries)
+            emitted = self._emitted(derivative, given)
+        self.reads.add(read)
+        return emitted, read
+
     def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
         """The generated function for arguments of these types."""
         taken = self._specialised(given)
-        with noting_reads() as read:
-            emitted = self._emitted(self.derivative, taken)
+        emitted, read = self._noted(self.derivative, taken)
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
         # global arrays as they are now, on every target
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
@@ -419,7 +446,7 @@ class Specialising:
             names = {n: for_python(v) for n, v in names.items()}
         function = load(emitted.text, names, emitted.name, title, is_plain=is_plain)
         if isinstance(self._cache, DerivativeCache):
-            self._cache.made(given, emitted, function, title, read)
+            self._cache.made(given, emitted, function, title, read.functions)
         return function
 
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
@@ -508,7 +535,9 @@ class Derived(Specialising, SpecialisedDispatcher):
         stub = stub_of(root(derivative), self.__signature__)
         super().__init__(stub, options.for_numba())
         if options.cache is not False and is_on():
-            self._cache = DerivativeCache(derivative, options, str(getattr(root(derivative), "__name__", "function")))
+            self._cache = DerivativeCache(
+                derivative, options, str(getattr(root(derivative), "__name__", "function")), self.reads
+            )
         self._dress()
 
     def __call__(self, *args: Any, **kws: Any) -> Any:
@@ -732,9 +761,8 @@ def stub_of(function: Any, signature: inspect.Signature) -> FunctionType:
 
 @dataclass
 class _Slot:
-    lock: threading.Lock
+    lock: Any
     derived: Any = None
-    seen: tuple[object, ...] = ()
 
 
 # those for a GPU are `api/on_device.py`'s and `api/in_kernels.py`'s
@@ -749,43 +777,18 @@ def register(kind: str, own: type) -> None:
 
 
 def derive(derivative: Derivative, options: Options) -> Any:
-    """The derived function, the same object for each request, until a global that the function reads is rebound."""
+    """The derived function, the same object for each request, until something that it was made from has changed."""
     derivative = dataclasses.replace(derivative, **options.for_derivatives())
-    slot, seen = _slot(derivative, options), tuple(_visible(root(derivative)))
+    slot = _slot(derivative, options)
     with slot.lock:
-        if slot.derived is None or not _same(slot.seen, seen):
+        if slot.derived is None or not slot.derived.holds():
             is_compiled = options.target != "cpu" or not config.DISABLE_JIT  # type: ignore[attr-defined]
             base = TARGETS[options.target if is_compiled else "python"]
-            slot.derived, slot.seen = _CLASSES.get((derivative.kind, base), base)(derivative, options), seen
+            slot.derived = _CLASSES.get((derivative.kind, base), base)(derivative, options)
         return slot.derived
 
 
 @functools.lru_cache(maxsize=4096)
 def _slot(derivative: Derivative, options: Options) -> _Slot:
     del derivative, options
-    return _Slot(threading.Lock())
-
-
-def _visible(function: Any) -> Iterator[object]:
-    """The values of the global and enclosing names in a function, and in those of the same package that it calls."""
-    todo, met = [python_function(function)], set()
-    package = str(todo[0].__module__).partition(".")[0]
-    while todo:
-        plain = todo.pop()
-        met.add(plain)
-        for _, _, value in values_of_names(plain):
-            yield value
-            if isinstance(value, Derived | Interpreted):
-                value = root(value.derivative)
-            # of numba's functions and of kernels, which are no dispatchers of the same kind
-            inner: Any = getattr(value, "py_func", value) if callable(value) else value
-            is_new = isinstance(inner, FunctionType) and inner not in met
-            if is_new and str(inner.__module__).partition(".")[0] == package:
-                todo.append(inner)
-
-
-def _same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
-    return len(left) == len(right) and all(
-        a is b or (type(a) is type(b) and isinstance(a, bool | int | float | str) and a == b)
-        for a, b in zip(left, right, strict=True)
-    )
+    return _Slot(threading.RLock())

@@ -22,8 +22,9 @@ Griewank and Walther's schedule. With `fastmath` and `vectormath` False the valu
 for bit.
 
 Global and enclosing variables are constants, as in numba: a derived function keeps the values that they had when it
-was made for the types of a call. Asking again (`grad(energy)`, or any call of `vjp` and the like) sees a name that was
-bound anew, but not an array whose elements changed. A pullback belongs to the values that its forward sweep saw.
+was made for the types of a call. Asking again (`grad(energy)`, or any call of `vjp` and the like) sees whatever is
+bound anew, patched or replaced since, but not an array whose elements changed. A pullback belongs to the values that
+its forward sweep saw.
 """
 
 from __future__ import annotations
@@ -307,6 +308,12 @@ class Pullback:
         count, wanted = several_of(seeds, self.result, "the seeds")
         if self._sweep is None:
             return wanted, None
+        if not self._sweep.holds():
+            raise WrongCall(
+                f"several seeds for the pullback of {shown(self._spec)}, of which something has changed since",
+                why="It is made for so many at its first call, from what the function and its globals are then.",
+                instead="Call adjit.vjp again, or the pullback once a seed.",
+            )
         return wanted, derive(_of_several(self._sweep.derivative, count), self._sweep.options)
 
     def __repr__(self) -> str:

@@ -129,7 +129,7 @@ class InKernels(Specialising, Picklable):
 
         with compiler_lock:
             taken = self._specialised(given)
-            emitted = self._emitted(self.derivative, taken)
+            emitted, _ = self._noted(self.derivative, taken)
             title = f"{emitted.name} {', '.join(map(to_text, taken))} for kernels"
             return load(emitted.text, emitted.globals, emitted.name, title)
 

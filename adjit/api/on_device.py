@@ -172,7 +172,7 @@ class OnDevice(Specialising, Picklable):
         from adjit.runtime.cuda import launch
 
         taken = self._specialised(given)
-        emitted = self._emitted(self.derivative, taken)
+        emitted, _ = self._noted(self.derivative, taken)
         title = f"{emitted.name} {', '.join(map(to_text, taken))} for cuda"
         return launch.load(emitted.text, emitted.globals, emitted.name, title, emitted.apart)
 

@@ -143,6 +143,7 @@ from adjit.transform.ir.types import call_type, dtype_of, is_integer, typed_cons
 from adjit.transform.source.callables import is_called_as, is_distribution, spoken
 from adjit.transform.source.derivative import Derivative
 from adjit.transform.source.marks import DERIVING, Checkpointed
+from adjit.transform.source.outside import is_defined, read_attribute, static_attribute
 from adjit.transform.source.parameters import by_name, misfit
 from adjit.transform.source.syntax import parts_are_read
 
@@ -177,10 +178,10 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         found_there = attribute_of_jitclass(frame, owner, name)
         if found_there is not None:
             return found_there
-        if not hasattr(owner.value, name):
+        if not is_defined(owner.value, name):
             shown = getattr(owner.value, "__name__", repr(owner.value))
             raise ctx.unsupported(f"{shown} has no attribute `{name}`", "Look for the right name.")
-        return wrap(ctx, getattr(owner.value, name))
+        return wrap(ctx, read_attribute(owner.value, name))
     if isinstance(owner, Table) and name == "maxlen" and owner.kind == "deque":
         return Static(None) if owner.limit is None else owner.limit
     if isinstance(owner, Flat):
@@ -197,7 +198,7 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         found = array_attribute(ctx, owner, name)
         return _method_of(frame, owner, name) if found is None else found
     if isinstance(owner, ir.Const) and isinstance(owner.value, Enum) and not hasattr(int, name):
-        return wrap(ctx, getattr(owner.value, name))
+        return wrap(ctx, read_attribute(owner.value, name))
     if is_number(owner) and name == "real":
         return owner
     if is_number(owner) and name == "imag":
@@ -217,7 +218,7 @@ def _method_of(frame: Frame, owner: Value, name: str) -> Value:
 def _gives_method(owner: Value, name: str) -> bool:
     """Whether `owner.name` is something to be called with the owner."""
     if isinstance(owner, Record) and owner.of is not None:
-        thing = inspect.getattr_static(class_of(owner.of), name, None)
+        thing = static_attribute(class_of(owner.of), name, None)
         return name not in owner.keys and isinstance(thing, FunctionType | functools._lru_cache_wrapper)
     if isinstance(owner, TupleValue) and isinstance(owner.fields, Fields):
         return name not in owner.fields
@@ -450,7 +451,7 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return _without_rule(frame, callee, args, named) if found is None else found
     if isinstance(callee, np.ufunc):
         return _elementwise(frame, callee, args, named)
-    method = inspect.getattr_static(type(callee), "__call__", None)
+    method = static_attribute(type(callee), "__call__", None)
     of_class = lookup(method) if isinstance(method, FunctionType) else None
     if of_class is not None:
         return _by_rule(frame, method, of_class, [Static(callee), *args], named)

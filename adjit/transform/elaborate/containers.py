@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 import operator
 from collections.abc import Callable, Sequence
 
@@ -77,6 +76,7 @@ from adjit.transform.elaborate.values.values import (
     structure,
 )
 from adjit.transform.ir.types import is_integer
+from adjit.transform.source.outside import is_defined, static_attribute
 
 
 def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
@@ -465,8 +465,8 @@ _METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
 def drained(frame: Frame, value: Value) -> Value:
     """What an iterator has left, after which it has nothing, or what an object iterates over; else the value."""
     if isinstance(value, Record) and value.of is not None:
-        method = inspect.getattr_static(class_of(value.of), "__iter__", None)
-        if hasattr(value.of, "__next__"):
+        method = static_attribute(class_of(value.of), "__iter__", None)
+        if is_defined(value.of, "__next__"):
             what, instead = f"a loop over {described(value)}, which has `__next__`", "Write `__iter__` with `yield`."
             raise frame.ctx.unsupported(what, instead)
         return drained(frame, frame.ctx.call(frame, Static(method), [value], {})) if method is not None else value

@@ -12,7 +12,6 @@ import collections
 import contextlib
 import dataclasses
 import functools
-import inspect
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -82,6 +81,7 @@ from adjit.transform.ir.types import part_type, tuple_parts, tuple_type, unliter
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
 from adjit.transform.source.derivative import Enclosed, Structured, unused
+from adjit.transform.source.outside import static_attribute, while_it_holds
 from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.source.structures import Layout
 from adjit.transform.source.structures import count as leaf_count_of
@@ -682,7 +682,7 @@ def _owner(source: FunctionSource, bound: Mapping[str, Value]) -> str | None:
     """The parameter that is the object whose method the function is, if it is one."""
     name, value = next(iter(bound.items()), ("", None))
     of = value.of if isinstance(value, Record) else type(value.value) if isinstance(value, Static) else None
-    return name if inspect.getattr_static(of, source.name, None) is source.function else None
+    return name if of is not None and static_attribute(of, source.name) is source.function else None
 
 
 def _called_by_itself(ctx: Context) -> object | None:
@@ -810,7 +810,7 @@ def _reads(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         yield from _reads(child)
 
 
-@functools.lru_cache(maxsize=512)
+@while_it_holds
 def _reads_once(rule: Any) -> tuple[bool, ...]:
     """For each parameter of a rule, whether its body reads elements at most once: then it may be an expression."""
     source = read_source(rule)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 import math
 import operator
 import sys
@@ -42,6 +41,7 @@ from adjit.transform.elaborate.values.frame import CallRaises, Frame
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.values import MADE_TEXT, Poison, Record, Static, TupleValue, Value, is_array, seen
 from adjit.transform.ir.types import array_type_of
+from adjit.transform.source.outside import static_attribute
 from adjit.transform.source.syntax import always_returns, body_of, inside
 
 Block = Callable[[Frame, Sequence[Any]], None]
@@ -161,7 +161,7 @@ def _exception(frame: Frame, kind: type[BaseException], arguments: Sequence[cst.
             is_made = is_text and any(isinstance(each, cst.FormattedString | cst.SimpleString) for each in inside(node))
             args.append(MADE_TEXT if is_made else materialise(frame.ctx, evaluate(frame, node)))
     made = Record(("args",), (TupleValue(tuple(args)),), kind)
-    own = inspect.getattr_static(kind, "__init__", None)
+    own = static_attribute(kind, "__init__", None)
     if not isinstance(own, FunctionType):
         return made
     cell = kept(frame, made)

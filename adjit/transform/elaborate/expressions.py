@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
-import inspect
 import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -75,6 +74,7 @@ from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.elaborate.whole_arrays.grid_subscripts import ON_GRIDS, Ends, on_grid
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import python_function, signature
+from adjit.transform.source.outside import is_defined, static_attribute
 from adjit.transform.source.syntax import names_read, nonlocals
 
 
@@ -443,7 +443,7 @@ def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
 def _is_in_object(frame: Frame, one: Value, owner: Record) -> ir.Operand:
     """`one in owner`, by the method of its class or by what it iterates over."""
     assert owner.of is not None
-    if hasattr(owner.of, "__contains__"):
+    if is_defined(owner.of, "__contains__"):
         return truth(frame, call_method(frame, owner, "__contains__", [one], {}))
     found = compare(frame, "In", one, drained(frame, owner))
     assert isinstance(found, ir.Var | ir.Const)
@@ -708,9 +708,7 @@ def _needed(callee: Any) -> list[str] | None:
         expected = callee.signature
     elif isinstance(callee, FunctionType) or is_dispatcher(callee):
         expected = signature(python_function(callee))
-    elif isinstance(callee, type) and isinstance(
-        made := inspect.getattr_static(callee, "__init__", None), FunctionType
-    ):
+    elif isinstance(callee, type) and isinstance(made := static_attribute(callee, "__init__", None), FunctionType):
         expected = signature(made)
         expected = expected.replace(parameters=list(expected.parameters.values())[1:])
     else:

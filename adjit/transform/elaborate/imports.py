@@ -15,6 +15,7 @@ import libcst.helpers
 
 from adjit.transform.elaborate.values.frame import Frame, wrap
 from adjit.transform.elaborate.values.values import Static
+from adjit.transform.source.outside import is_defined, read_attribute
 
 
 def importing(frame: Frame, node: cst.Import) -> None:
@@ -38,9 +39,9 @@ def importing_from(frame: Frame, node: cst.ImportFrom) -> None:
     module = _module(frame, name)
     for alias in node.names:
         asked = alias.evaluated_name
-        if not hasattr(module, asked):
+        if not is_defined(module, asked):
             _module(frame, f"{name}.{asked}")
-        frame.store(alias.evaluated_alias or asked, wrap(ctx, getattr(module, asked)))
+        frame.store(alias.evaluated_alias or asked, wrap(ctx, read_attribute(module, asked)))
 
 
 def _module(frame: Frame, name: str) -> Any:

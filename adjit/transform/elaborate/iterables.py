@@ -74,6 +74,7 @@ from adjit.transform.elaborate.values.values import (
 )
 from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.ir.types import array_type_of, const, is_integer, typed_const
+from adjit.transform.source.outside import is_defined
 
 
 def _reversed(frame: Frame, value: Value) -> Value:
@@ -329,7 +330,7 @@ def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
         if isinstance(place, ir.Var | ir.Const):
             frame.env[stream.spent.key] = scalars.scalar(ctx, operator.add, (place, ir.integer(1)), "place")
             return stream.at(place)
-    if isinstance(iterator, Record) and hasattr(iterator.of, "__next__") and default is None:
+    if isinstance(iterator, Record) and is_defined(iterator.of, "__next__") and default is None:
         return ctx.call(frame, Method(iterator, "__next__"), [], {})
     if stream is not None and (stream.make is None or stream.spent is not None):
         what, instead = f"next of {described(iterator)}", "Run through it in a loop, which may `break`."

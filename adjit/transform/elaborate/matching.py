@@ -28,6 +28,7 @@ from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.values import Grown, Record, Static, TupleValue, Value, seen
+from adjit.transform.source.outside import read_attribute
 from adjit.transform.source.syntax import body_of
 
 Names = dict[str, Value]
@@ -143,7 +144,7 @@ def _object(frame: Frame, pattern: cst.MatchClass, value: Value, names: Names) -
         return ir.boolean(False)
     if kind.value in (*_WHOLE, np.ndarray) and len(given) == 1:
         return _all(frame, [(given[0], value)], names)
-    fields = getattr(kind.value, "__match_args__", ())
+    fields = read_attribute(kind.value, "__match_args__", ())
     if len(given) > len(fields) or (pattern.kwds and not isinstance(owner, Record)):
         raise frame.ctx.unsupported(
             f"a pattern of {len(given)} parts of {kind.value.__name__}", "Name its attributes.", node=pattern

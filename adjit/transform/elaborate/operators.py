@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from enum import EnumMeta, Flag
@@ -55,6 +54,7 @@ from adjit.transform.elaborate.values.values import (
 )
 from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.ir.types import is_integer, typed_const
+from adjit.transform.source.outside import is_defined, read_attribute, static_attribute
 
 BINARY: dict[str, Any] = {
     "Add": operator.add, "Subtract": operator.sub, "Multiply": operator.mul, "Divide": operator.truediv,
@@ -203,7 +203,7 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
         return None
     if one is not None and other is not None and one is not other and issubclass(other, one):
         # that of a derived class is asked first where it has one of its own
-        own, inherited = (inspect.getattr_static(kind, sides[1][2], None) for kind in (other, one))
+        own, inherited = (static_attribute(kind, sides[1][2], None) for kind in (other, one))
         sides = sides[::-1] if own is not inherited else sides
     for owner, beside, asked in sides:
         method = method_of(owner, asked)
@@ -245,9 +245,11 @@ def _namespaces_equal(frame: Frame, callee: Any, left: Value, right: Value) -> V
 
 def _stands_back(kind: type | None) -> bool:
     """Whether NumPy leaves an operator to such objects, if they stand to its right."""
+    if kind is None:
+        return False
     missing = object()
-    asked = inspect.getattr_static(kind, "__array_ufunc__", missing)
-    return asked is None or (asked is missing and getattr(kind, "__array_priority__", 0.0) > 0.0)
+    asked = static_attribute(kind, "__array_ufunc__", missing)
+    return asked is None or (asked is missing and bool(read_attribute(kind, "__array_priority__", 0.0) > 0.0))
 
 
 _DUNDERS = {operator.and_: "and", operator.or_: "or"}
@@ -305,7 +307,7 @@ def _tuples_equal(frame: Frame, callee: Any, left: TupleValue, right: TupleValue
     return scalars.negated(frame.ctx, result) if callee is operator.ne else result
 
 
-_REFUSES = inspect.getattr_static(object, "__lt__")
+_REFUSES = static_attribute(object, "__lt__")
 _ORDERING = (operator.lt, operator.le, operator.gt, operator.ge)
 
 
@@ -341,7 +343,7 @@ def _are_comparable(left: Value, right: Value) -> bool:
     if isinstance(left, Record) or isinstance(right, Record):
         # every class has the method that refuses
         kinds = [a.of for a in (left, right) if isinstance(a, Record) and a.of is not None]
-        return any(inspect.getattr_static(kind, "__lt__") is not _REFUSES for kind in kinds)
+        return any(static_attribute(kind, "__lt__") is not _REFUSES for kind in kinds)
     return (is_number(left) and is_number(right)) or (_is_text(left) and _is_text(right))
 
 
@@ -401,7 +403,7 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
     if is_scalar(value):
         return complexes.truth(ctx, value)
     if isinstance(value, Record) and value.of is not None:
-        asked = next((name for name in ("__bool__", "__len__") if hasattr(class_of(value.of), name)), None)
+        asked = next((name for name in ("__bool__", "__len__") if is_defined(class_of(value.of), name)), None)
         return ir.boolean(True) if asked is None else truth(frame, call_method(frame, value, asked, [], {}))
     if isinstance(value, Record):
         return ir.boolean(bool(value.items))

@@ -78,6 +78,7 @@ from adjit.transform.elaborate.values.values import (
 from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.ir.types import const, is_integer, typed_const
 from adjit.transform.source.marks import Checkpointed, checkpoint
+from adjit.transform.source.outside import is_defined
 
 
 def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Range:
@@ -208,7 +209,7 @@ def _len(frame: Frame, value: Value) -> Value:
 
 
 def _abs(frame: Frame, value: Value) -> Value:
-    if isinstance(value, Record) and value.of is not None and hasattr(value.of, "__abs__"):
+    if isinstance(value, Record) and value.of is not None and is_defined(value.of, "__abs__"):
         return call_method(frame, value, "__abs__", [], {})
     if not is_numeric(value):
         raise frame.ctx.mismatch(f"abs of {described(value)}", "Give a number or an array.")
@@ -222,7 +223,7 @@ def _to_number(name: str, kind: types.Type) -> Handler:
         if not args and not named:
             return typed_const(0, kind)
         method = f"__{name}__"
-        if len(args) == 1 and isinstance(args[0], Record) and args[0].of is not None and hasattr(args[0].of, method):
+        if len(args) == 1 and isinstance(args[0], Record) and args[0].of is not None and is_defined(args[0].of, method):
             return call_method(frame, args[0], method, [], {})
         if len(args) == 1 and isinstance(args[0], Static) and isinstance(args[0].value, str):
             return _of_text(frame, name, args[0].value)

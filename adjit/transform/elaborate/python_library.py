@@ -49,6 +49,7 @@ from adjit.transform.elaborate.values.values import (
     object_of,
 )
 from adjit.transform.ir.types import is_integer
+from adjit.transform.source.outside import inherited_attribute
 
 # ------------------------------------------------------------------------------------------------------------ operators
 
@@ -260,7 +261,7 @@ def _callable(frame: Frame, value: Value) -> Value:
 
 def _is_callable(value: Value) -> bool:
     if isinstance(value, Record) and value.of is not None:
-        return any("__call__" in vars(base) for base in value.of.__mro__)
+        return inherited_attribute(value.of, value.of.__mro__, "__call__") is not None
     if isinstance(value, Static):
         return callable(value.value) or isinstance(value.value, LocalFunction | Partial)
     return isinstance(value, Method)

@@ -57,6 +57,13 @@ from adjit.transform.elaborate.values.values import (
 )
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import held_by
+from adjit.transform.source.outside import (
+    contents_read,
+    inherited_attribute,
+    is_defined,
+    read_attribute,
+    static_attribute,
+)
 from adjit.transform.source.parameters import by_name
 from adjit.transform.source.protocols import own_of_named_tuple, own_of_object
 
@@ -232,7 +239,7 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
         return view_of(owner, "attributes")
     if name == "__class__":
         return Static(owner.of)
-    if isinstance(inspect.getattr_static(class_of(owner.of), name, None), functools.cached_property):
+    if isinstance(static_attribute(class_of(owner.of), name, None), functools.cached_property):
         return _remembered(frame, owner, name, found)
     if found is not None:
         return found
@@ -241,7 +248,7 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
     if name == "__class__":
         return class_of_value(frame, owner)
     missing, own = object(), class_of(owner.of)
-    thing = inspect.getattr_static(own, name, missing)
+    thing = static_attribute(own, name, missing)
     if thing is missing and own is not owner.of:
         raise without(ctx, owner, name)
     if thing is missing:
@@ -283,12 +290,12 @@ def unread(kind: type) -> dict[str, Value]:
 def attribute_of_class(frame: Frame, owner: Value, own: type, name: str) -> Value:
     """`owner.name`, of what its class has."""
     ctx = frame.ctx
-    thing = inspect.getattr_static(own, name, None)
+    thing = static_attribute(own, name, None)
     if isinstance(thing, property | functools.cached_property):
         getter = thing.fget if isinstance(thing, property) else thing.func
         return ctx.call(frame, Static(getter), [owner], {})
     if isinstance(thing, staticmethod | classmethod):
-        return Static(getattr(own, name))
+        return Static(read_attribute(own, name))
     if isinstance(thing, functools._lru_cache_wrapper):
         return Static(Partial(Static(thing.__wrapped__), (owner,), {}))
     if isinstance(thing, FunctionType) or thing is None or hasattr(type(thing), "__get__"):
@@ -300,7 +307,7 @@ def without(ctx: Context, owner: Record, name: str) -> errors.AdjitError:
     """The refusal of what an object of a library has in Python, and not here."""
     assert owner.of is not None
     own = class_of(owner.of)
-    public = inspect.getattr_static(own, "KNOWN", tuple(one for one in dir(own) if not one.startswith("_")))
+    public = getattr(own, "KNOWN", tuple(one for one in dir(own) if not one.startswith("_")))
     why = f"Known are {', '.join(public)}."
     return ctx.unsupported(f"`{name}` of {described(owner)}", "Write the computation out, with those.", why)
 
@@ -315,12 +322,12 @@ def attribute_of_jitclass(frame: Frame, owner: Static, name: str) -> Value | Non
         return Static(Partial(Static(methods[name]), (owner,), {}))
     if name in getters:
         return ctx.call(frame, Static(getters[name]), [owner], {})
-    if not hasattr(owner.value, name):
+    if not is_defined(owner.value, name):
         raise ctx.unsupported(f"{type(owner.value).__name__} has no attribute `{name}`", "Look for the right name.")
     # an array is another object each time that numba is asked for it
     place = (id(owner.value), name)
     if place not in ctx.fields:
-        found = getattr(owner.value, name)
+        found = read_attribute(owner.value, name)
         ctx.fields[place] = (found, wrap(ctx, found))
     return ctx.fields[place][1]
 
@@ -335,13 +342,13 @@ def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
             "Pass the object as an argument, or return what changes.",
             why="What is there before the call is constant, as in numba.",
         )
-    thing = inspect.getattr_static(class_of(owner.of), name, None)
+    thing = static_attribute(class_of(owner.of), name, None)
     if isinstance(thing, property):
         if thing.fset is None:
             raise ctx.unsupported(f"assignment to `{name}`, which is read only", "Assign what it is made of.")
         ctx.call(frame, Static(thing.fset), [owner, value], {})
         return
-    params = getattr(owner.of, "__dataclass_params__", None)
+    params = read_attribute(owner.of, "__dataclass_params__", None)
     if params is not None and params.frozen:
         raise ctx.unsupported(f"assignment to `{name}` of a frozen dataclass", "Use dataclasses.replace.")
     changed(frame, owner, owner.with_item(name, materialise(ctx, value)), "assignment to an attribute")
@@ -360,7 +367,7 @@ def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], n
         return drawn(frame, owner, name, args, named)
     if owner.of is not None:
         own = class_of(owner.of)
-        method = inspect.getattr_static(own, name, None)
+        method = static_attribute(own, name, None)
         if not isinstance(method, FunctionType) and own is not owner.of:
             raise without(ctx, owner, name)
         if not isinstance(method, FunctionType):
@@ -410,7 +417,7 @@ def class_of_object(value: Value) -> type | None:
 def method_of(value: Value, name: str) -> FunctionType | None:
     """A method that the class of a value has, of the user's, or None."""
     of = class_of_object(value)
-    found = None if of is None else inspect.getattr_static(of, name, None)
+    found = None if of is None else static_attribute(of, name, None)
     is_own = isinstance(found, FunctionType) and not (isinstance(value, TupleValue) and name in _OF_NAMED_TUPLES)
     return found if is_own else None
 
@@ -434,16 +441,16 @@ def constructed(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[
     check_class(ctx, kind)
     if kind is SimpleNamespace:
         return seen(frame.env, kept(frame, dataclasses.replace(dictionary(frame, args, named), of=kind)))
-    if inspect.getattr_static(kind, "__new__") is not inspect.getattr_static(object, "__new__"):
+    if static_attribute(kind, "__new__") is not static_attribute(object, "__new__"):
         raise ctx.unsupported(
             f"a call of the class {kind.__name__}, which makes its objects in a way of its own",
             "Use a plain class, a dataclass or a named tuple.",
         )
-    initial = inspect.getattr_static(kind, "__init__", None)
+    initial = static_attribute(kind, "__init__", None)
     if dataclasses.is_dataclass(kind) and _is_generated(kind):
         made, handed_on = _of_dataclass(frame, kind, args, named)
         cell = kept(frame, made)
-        after = inspect.getattr_static(kind, "__post_init__", None)
+        after = static_attribute(kind, "__post_init__", None)
         if isinstance(after, FunctionType):
             ctx.call(frame, Static(after), [seen(frame.env, cell), *handed_on], {})
         return seen(frame.env, cell)
@@ -458,7 +465,7 @@ def constructed(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[
 
 def _is_generated(kind: type) -> bool:
     """Whether the constructor is the one that `dataclass` writes, for this class."""
-    params = getattr(kind, "__dataclass_params__", None)
+    params = read_attribute(kind, "__dataclass_params__", None)
     initial = vars(kind).get("__init__")
     return params is not None and params.init and (initial is None or initial.__code__.co_filename == "<string>")
 
@@ -529,7 +536,7 @@ def attribute_of_parent(frame: Frame, above: Parent, name: str) -> Value:
     assert owner.of is not None
     order = owner.of.__mro__
     after = order[order.index(above.kind) + 1 :] if above.kind in order else ()
-    found = next((vars(kind)[name] for kind in after if name in vars(kind)), None)
+    found = inherited_attribute(owner.of, after, name)
     if found is object.__init__:
         return Static(_does_nothing)
     if isinstance(found, type(object.__init__)) and issubclass(owner.of, BaseException):
@@ -629,6 +636,7 @@ def variables_of(frame: Frame, value: Value) -> Value:
     if isinstance(value, Record) and value.of is not None:
         return view_of(value, "attributes")
     if isinstance(value, Static) and hasattr(value.value, "__dict__"):
+        contents_read(vars(value.value))
         return wrap(frame.ctx, dict(vars(value.value)))
     raise frame.ctx.mismatch(f"vars of {described(value)}", "Give it an object with attributes.")
 
@@ -723,8 +731,8 @@ def has_attribute(frame: Frame, owner: Value, name: Value) -> Value:
 def has(owner: Value, name: str) -> bool:
     """Whether a value has that attribute."""
     if isinstance(owner, Record) and owner.of is not None:
-        return name in owner.keys or hasattr(class_of(owner.of), name)
+        return name in owner.keys or is_defined(class_of(owner.of), name)
     if isinstance(owner, Static):
-        return hasattr(owner.value, name)
+        return is_defined(owner.value, name)
     is_field = isinstance(owner, TupleValue) and name in owner.fields
-    return is_field or any(hasattr(own, name) for own in _classes_of(owner))
+    return is_field or any(is_defined(own, name) for own in _classes_of(owner))

@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from adjit.transform.source.outside import read_attribute
+
 MOST_STEPS = 1_000_000  # trips and calls
 GENERATORS = (np.random.Generator, np.random.RandomState)
 IsKnown = Callable[[Any], bool]
@@ -219,7 +221,7 @@ class _Guards:
     def part(self, owner: Any, name: str) -> Any:
         """`owner.name`."""
         if isinstance(owner, ModuleType):
-            return self.outer(getattr(owner, name))
+            return self.outer(read_attribute(owner, name))
         if type(owner) not in _OWNERS and not isinstance(owner, np.generic | np.ufunc):
             raise _NotKnown
         if name.startswith("_") or name in _UNTAKEN:

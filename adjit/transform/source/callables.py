@@ -11,9 +11,6 @@ import functools
 import inspect
 import linecache
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -23,6 +20,7 @@ from adjit.errors import SourceUnavailable
 from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.backend.objects import runs_in_python
 from adjit.transform.source.marks import Checkpointed
+from adjit.transform.source.outside import static_attribute
 
 
 def python_function(function: object) -> FunctionType:
@@ -57,7 +55,7 @@ def held_by(thing: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
         return thing.__func__, (thing.__self__,), {}
     if is_called_as(thing, functools.partial):
         return thing.func, thing.args, thing.keywords
-    own = inspect.getattr_static(type(thing), "__call__", None)
+    own = static_attribute(type(thing), "__call__")
     is_known = is_dispatcher(thing) or hasattr(thing, "derivative") or isinstance(thing, type | Checkpointed)
     return (own, (thing,), {}) if isinstance(own, FunctionType) and not is_known else None
 
@@ -125,28 +123,6 @@ def signature(function: FunctionType) -> inspect.Signature:
     bare.__kwdefaults__ = function.__kwdefaults__
     bare.__annotations__ = dict(getattr(function, "__annotations__", {}))
     return inspect.signature(bare)
-
-
-_read: ContextVar[set[FunctionType] | None] = ContextVar("functions read", default=None)
-
-
-@contextmanager
-def noting_reads() -> Iterator[set[FunctionType]]:
-    """The functions whose source is read meanwhile."""
-    token = _read.set(set())
-    try:
-        found = _read.get()
-        assert found is not None
-        yield found
-    finally:
-        _read.reset(token)
-
-
-def note_read(function: FunctionType) -> None:
-    """Notes that the source of a function is read, for whoever wants to know."""
-    found = _read.get()
-    if found is not None:
-        found.add(function)
 
 
 def file_lines(function: FunctionType) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ In: a function and a kind. Out: a `Derivative`, which the pipeline turns into so
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -24,6 +23,7 @@ from adjit.errors import WrongCall, WrongWrt
 from adjit.transform.source.callables import python_function
 from adjit.transform.source.callables import signature as own_signature
 from adjit.transform.source.marks import Checkpointed
+from adjit.transform.source.outside import definition_read, while_it_holds
 from adjit.transform.source.parameters import by_name, listed, misfit, plain
 from adjit.transform.source.structures import Layout
 from adjit.transform.strategy import CHEAPEST, Strategy
@@ -267,7 +267,7 @@ def named_parameters(spec: Any) -> inspect.Signature:
     return function.given if isinstance(function, Enclosed) else parameters(spec)
 
 
-@functools.lru_cache(maxsize=4096)
+@while_it_holds
 def _parameters(spec: Any) -> inspect.Signature:
     return signature(spec)
 
@@ -299,6 +299,7 @@ def signature(spec: Any) -> inspect.Signature:
         return by_name((*inner.parameters, *spec.further)) if spec.further else inner
     if not isinstance(spec, Derivative):
         function = python_function(spec)
+        definition_read(function)
         return plain(function.__name__, own_signature(function))
     if spec.kind == "split_reverse":
         return by_name(("saved", "changed", "out_bar"))

@@ -11,13 +11,14 @@ from __future__ import annotations
 import collections
 import dataclasses
 import enum
-import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 import numpy as np
+
+from adjit.transform.source.outside import definitions_read, while_class_holds
 
 _LIBRARIES = frozenset((
     "builtins", "abc", "collections", "enum", "functools", "numbers", "numpy", "scipy", "types", "typing",
@@ -39,6 +40,7 @@ _OPERATORS = (*(f"__{name}__" for name in _ARITHMETIC), *(f"__r{name}__" for nam
 _OF_ONE = (
     "__neg__", "__pos__", "__abs__", "__invert__", "__round__", "__float__", "__int__", "__index__", "__complex__",
 )  # fmt: skip
+_ASKED = (*_ATTRIBUTES, *_CONTAINER, *_OPERATORS, *_OF_ONE)
 # what makes no difference to the numbers that a program computes
 _SILENT = frozenset((
     "__new__", "__doc__", "__module__", "__dict__", "__weakref__", "__slots__", "__repr__", "__str__", "__format__",
@@ -49,8 +51,47 @@ _OF_NAMED_TUPLES = ("_replace", "_asdict", "_make", "_fields", "_field_defaults"
 _DESCRIPTORS = (FunctionType, BuiltinFunctionType, GetSetDescriptorType, MemberDescriptorType, property)
 
 
-def _of_object(kind: type) -> str | None:
+def own_of_object(kind: type) -> str | None:
     """What a class of objects does in its own way when attributes are read or stored, or an object is made."""
+    definitions_read(kind, _ATTRIBUTES)
+    return _of_object(kind)
+
+
+def own_of_named_tuple(kind: type) -> str | None:
+    """What a class of named tuples does in its own way where others are tuples; arithmetic is followed."""
+    definitions_read(kind, _asked_of(kind))
+    return _of_named_tuple(kind)
+
+
+def own_of_builtin(kind: type) -> str | None:
+    """What a class that is derived from one of Python's or NumPy's numbers, texts or containers does in its own way.
+    Other methods of texts and containers are followed where they are called; numbers have none here."""
+    if kind in _BUILTIN or not issubclass(kind, _BUILTIN):
+        return None
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return own_of_named_tuple(kind)
+    definitions_read(kind, _asked_of(kind))
+    return _of_builtin(kind)
+
+
+def own_of_argument(kind: type) -> str | None:
+    """The same of a class of arguments, of which nothing is known any more but what is in them; or what a class of
+    objects does in its own way."""
+    if not issubclass(kind, _BUILTIN):
+        return own_of_object(kind)
+    if kind in _BUILTIN or not issubclass(kind, list | dict | set | frozenset):
+        return own_of_builtin(kind)
+    definitions_read(kind, _asked_of(kind))
+    return _of_container(kind)
+
+
+def _asked_of(kind: type) -> Iterator[str]:
+    """The names that a class may have in its own way."""
+    yield from (*_ASKED, *_OF_NAMED_TUPLES, *getattr(kind, "_fields", ()), *dir(plain_class(kind)))
+
+
+@while_class_holds
+def _of_object(kind: type) -> str | None:
     generated = ("__setattr__", "__delattr__") if _is_frozen(kind) else ()
     for owner, name, thing in _defined(kind):
         if name in _ATTRIBUTES and not (name in generated and dataclasses.is_dataclass(owner)):
@@ -61,8 +102,8 @@ def _of_object(kind: type) -> str | None:
     return None if is_plain else f"a call of {kind.__name__}"
 
 
+@while_class_holds
 def _of_named_tuple(kind: type) -> str | None:
-    """What a class of named tuples does in its own way where others are tuples; arithmetic is followed."""
     asked = (*_ATTRIBUTES, *_CONTAINER, *_IN_PLACE, "count", "index")
     of_derived = (*asked, "__new__", *_OF_NAMED_TUPLES, *getattr(kind, "_fields", ()))
     for owner, name, _ in _defined(kind):
@@ -72,32 +113,22 @@ def _of_named_tuple(kind: type) -> str | None:
     return None
 
 
+@while_class_holds
 def _of_builtin(kind: type) -> str | None:
-    """What a class that is derived from one of Python's or NumPy's numbers, texts or containers does in its own way.
-    Other methods of texts and containers are followed where they are called; numbers have none here."""
-    if kind in _BUILTIN or not issubclass(kind, _BUILTIN):
-        return None
-    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return _of_named_tuple(kind)
-    asked = (*_ATTRIBUTES, *_CONTAINER, *_OPERATORS, *_OF_ONE)
     is_number = issubclass(kind, int | float | complex | np.generic) and not issubclass(kind, enum.Enum)
-    return next((name for name in _replaced(kind) if is_number or name in asked), None)
+    return next((name for name in _replaced(kind) if is_number or name in _ASKED), None)
 
 
-def _of_argument(kind: type) -> str | None:
-    """The same of a class of arguments, of which nothing is known any more but what is in them; or what a class of
-    objects does in its own way."""
-    if not issubclass(kind, _BUILTIN):
-        return _of_object(kind)
-    is_container = issubclass(kind, list | dict | set | frozenset) and kind not in _BUILTIN
-    return next(iter(_replaced(kind)), None) if is_container else _of_builtin(kind)
+@while_class_holds
+def _of_container(kind: type) -> str | None:
+    return next(iter(_replaced(kind)), None)
 
 
 def _replaced(kind: type) -> Iterator[str]:
     """What classes of users say of what a class of Python's or NumPy's, of which they are derived, has or may have."""
-    asked, base = (*_ATTRIBUTES, *_CONTAINER, *_OPERATORS, *_OF_ONE), plain_class(kind)
+    base = plain_class(kind)
     for _, name, _ in _defined(kind):
-        if name in asked or (hasattr(base, name) and name not in _SILENT):
+        if name in _ASKED or (hasattr(base, name) and name not in _SILENT):
             yield name
 
 
@@ -123,10 +154,3 @@ def _is_of_library(kind: type) -> bool:
 def _is_frozen(kind: type) -> bool:
     params = getattr(kind, "__dataclass_params__", None)
     return params is not None and params.frozen
-
-
-_Question = Callable[[type], str | None]
-own_of_object: _Question = functools.lru_cache(maxsize=1024)(_of_object)
-own_of_named_tuple: _Question = functools.lru_cache(maxsize=1024)(_of_named_tuple)
-own_of_builtin: _Question = functools.lru_cache(maxsize=1024)(_of_builtin)
-own_of_argument: _Question = functools.lru_cache(maxsize=1024)(_of_argument)

@@ -30,12 +30,12 @@ from adjit.transform.source.callables import (
     NO_TEXT,
     compiled_by,
     file_lines,
-    note_read,
     python_function,
     signature,
     unavailable,
 )
 from adjit.transform.source.comments import comments_in
+from adjit.transform.source.outside import function_read
 
 FUTURE_FLAGS = functools.reduce(
     int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
@@ -170,7 +170,7 @@ class FunctionSource:
 def read_source(function: object) -> FunctionSource:
     """The source of a function, lambda or numba dispatcher; raises SourceUnavailable."""
     plain = python_function(function)
-    note_read(plain)
+    function_read(plain)
     code = plain.__code__
     text = _parse(code.co_filename, code, file_lines(plain))
     closure: dict[str, Any] = {}

@@ -10,8 +10,10 @@ import inspect
 import os
 import sysconfig
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import libcst as cst
@@ -46,6 +48,7 @@ from adjit.transform.elaborate.values.values import (
     seen,
 )
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
+from adjit.transform.source.outside import contents_read
 from adjit.transform.source.protocols import own_of_builtin, plain_class
 from adjit.transform.source.reading import FunctionSource
 from adjit.transform.source.structures import ARRAYS, known_by
@@ -411,6 +414,8 @@ def wrap(ctx: Context, thing: Any) -> Value:
         )
     if isinstance(thing, bool | int | float | np.bool_ | np.integer | np.floating):
         return const(thing)
+    if isinstance(thing, list | dict | set | deque | MappingProxyType):
+        contents_read(thing)
     if isinstance(thing, complex | np.complexfloating):
         part = type_of(thing.real)
         return Complex(typed_const(float(thing.real), part), typed_const(float(thing.imag), part))

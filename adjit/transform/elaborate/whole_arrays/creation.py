@@ -52,6 +52,7 @@ from adjit.transform.elaborate.values.whole import whole_call, with_options
 from adjit.transform.elaborate.whole_arrays.shaping import itself
 from adjit.transform.ir.types import complex_of as complex_type
 from adjit.transform.ir.types import dtype_of
+from adjit.transform.source.outside import is_defined
 
 
 def _fields(frame: Frame, kind: Value | None) -> Value | None:
@@ -209,7 +210,7 @@ def _array(frame: Frame, value: Value, kind: Value | None = None) -> Value:
 def _of_object(frame: Frame, value: Value) -> Value:
     """The array that an object says that it is."""
     is_object = isinstance(value, Record) and value.of not in (None, np.record)
-    if not is_object or not hasattr(class_of(value.of), "__array__"):  # type: ignore[union-attr, arg-type]
+    if not is_object or not is_defined(class_of(value.of), "__array__"):  # type: ignore[union-attr, arg-type]
         return value
     return frame.ctx.call(frame, frame.ctx.attribute(frame, value, "__array__"), [], {})
 
