@@ -130,6 +130,18 @@ class Stretched(AdjitError):
     usual = "Call the derivative itself: it makes other code then."
 
 
+class OutOfBounds(IndexError):
+    """An index of the program is out of bounds: `where` says of what and, in lines of its own, at which place."""
+
+    def __init__(self, where: str, index: int, extent: int) -> None:
+        super().__init__(where, index, extent)
+        self.where, self.index, self.extent = where, index, extent
+
+    def __str__(self) -> str:
+        what, *lines = self.where.splitlines()
+        return "\n".join((f"index {self.index} is out of bounds for {what} with size {self.extent}", *lines))
+
+
 class InternalError(AdjitError):
     """A fault of adjit itself."""
 

@@ -1,7 +1,7 @@
 """Times adjit's gradients beside the primal, the hand-written adjoint and JAX: `make bench`.
 
     python benchmarks/run.py [--rounds 7] [--size default] [--shared FOLDER] [--json FILE] [--write] [--switches]
-        [NAME ...]
+        [--bounds] [NAME ...]
 
 Single thread, pinned to one CPU; the allocator is told to keep the memory it has, since fresh pages cost more than
 arithmetic. All take turns within each round, each time starting with another one; the medians of the rounds count.
@@ -10,7 +10,8 @@ seconds to the first gradient (derivation and compilation), the largest differen
 the largest entry), and the tapes that the generated source makes; where JAX is installed the ratio to its time, of
 turns that the two take by themselves. Then the gradients of the workloads in NumPy style (`numpy_style.py`) beside
 those of their loops, and array code with `axis`, `keepdims`, slices and windows (`array_code.py`) beside the same as
-loops, at some sizes each. `--write` keeps it all in RESULTS.md.
+loops, at some sizes each. `--write` keeps it all in RESULTS.md. `--bounds` prints, in the place of all that, the
+time of gradients with checks of indices over the time without.
 """
 
 import argparse
@@ -52,6 +53,8 @@ RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 SWITCHES = Path(__file__).resolve().parent / "SWITCHES.md"
 # adjit with libm's functions against hand, and NumPy style against loops: of whole workloads, and of single pieces
 MEAN_BAR, WORST_BAR, STYLE_BAR, ARRAY_CODE_BAR = 1.1, 1.3, 1.3, 1.2
+# with checks of indices against without
+MEAN_BOUNDS_BAR, WORST_BOUNDS_BAR = 1.02, 1.08
 # adjit as it is by default: against hand for some workloads, against the primal for all
 HAND_BARS = {"blackscholes": 0.30, "mlp": 0.80, "gmm": 0.65}
 PRIMAL_BARS, PRIMAL_BAR, PRODUCT_BAR = {"heat2d": 4.6, "x @ A @ x": 2.5}, 2.5, 2.2
@@ -254,6 +257,31 @@ def measure_switches(groups, options):
         write(SWITCHES, 'make bench ARGS="--switches --write"')
 
 
+def measure_bounds(groups, options):
+    """What checks of indices cost, over the workloads in loops and in NumPy style."""
+    asked = [(w.name, w.function, w.arguments, w.wrt) for workloads in groups.values() for w in workloads]
+    asked += [(f.__name__, f, w.arguments, w.wrt) for w, f in in_style(groups)]
+    show("Gradients with checks of indices against gradients without")
+    show(f"{'workload':20s} {'without ms':>10s} {'with ms':>10s} {'ratio':>8s} {'checks':>7s}")
+    ratios = []
+    for name, function, arguments, wrt in asked:
+        if options.names and not name.startswith(tuple(options.names)):
+            continue
+        made = {is_on: adjit.value_and_grad(function, wrt=wrt, boundscheck=is_on) for is_on in (False, True)}
+        texts = {is_on: f.source(*arguments, tuned=True) for is_on, f in made.items()}
+        checks = len(re.findall(r"\b(?:check_bounds|check_index)\(", texts[True]))
+        if texts[True] == texts[False]:
+            # it is the same code
+            ratios.append(1.0)
+            show(f"{name:20s} {'':10s} {'':10s} {1.0:8.3f} {checks:7d}")
+            continue
+        found = medians({is_on: functools.partial(f, *arguments) for is_on, f in made.items()}, options.rounds)
+        ratios.append(found[True] / found[False])
+        show(f"{name:20s} {1e3 * found[False]:10.3f} {1e3 * found[True]:10.3f} {ratios[-1]:8.3f} {checks:7d}")
+    verdict("with/without, geometric mean", math.exp(statistics.fmean(map(math.log, ratios))), MEAN_BOUNDS_BAR)
+    verdict("with/without, worst", max(ratios), WORST_BOUNDS_BAR)
+
+
 def machine():
     """The processor and the versions that were measured."""
     models = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE) if LINUX else []
@@ -286,6 +314,7 @@ def main():
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder of further workloads, wl_*.py")
     parser.add_argument("--write", action="store_true", help="keep what is printed in RESULTS.md")
     parser.add_argument("--switches", action="store_true", help="what each mechanism of the compiler gains")
+    parser.add_argument("--bounds", action="store_true", help="what checks of indices cost")
     parser.add_argument("--json", type=Path, help="write the numbers here, too")
     options = parser.parse_args()
     if READY not in os.environ:
@@ -301,6 +330,9 @@ def main():
         print(f"no folder {options.shared}: only the workloads of benchmarks/workloads.py")
     if options.switches:
         measure_switches(groups, options)
+        return
+    if options.bounds:
+        measure_bounds(groups, options)
         return
     tables = {}
     for title, workloads in groups.items():

@@ -12,9 +12,9 @@ a GPU, with arrays there; "cuda-device" for a function that kernels call), `fast
 of each, and the result does not depend on the number of threads), `vectormath` (elementary functions of our own in
 loops that vectorise; they may differ from libm's by 1 ulp, erfc by 2), `cache` (what is compiled is kept for later
 processes, unless this is False; with True a warning says what cannot be), `boundscheck` (an index that is out of bounds
-raises IndexError at the user's line, in compiled code, too;
-and what is emitted stays close to the user's statements), `debug` ("nan": the first number that is nan, be it a value
-or an adjoint, raises FloatingPointError at the user's line) `deterministic` (on a GPU: sums that several
+raises IndexError at the user's line, in compiled code, too, unless this is False), `debug` ("nan": the first number
+that is nan, be it a value or an adjoint, raises FloatingPointError at the user's line; what is emitted stays close to
+the user's statements), `deterministic` (on a GPU: sums that several
 threads share have the same bits in each run), `accumulate` ("float64", on a GPU: sums in single precision are added up
 in double precision) and `memory_limit` ("200 MB", or bytes): loops that would
 keep values of all their trips run them again instead, from as many snapshots of what a trip starts from as fit, by

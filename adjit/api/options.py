@@ -37,7 +37,7 @@ class Options:
     cache:        compiled code is kept for later processes; None: where that can be, and with no warning where not
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     strategy:     which mechanisms the transformation uses
-    boundscheck:  each index is checked, and one that is out of bounds raises IndexError at the user's line
+    boundscheck:  an index that is out of bounds raises IndexError at the user's line
     deterministic: on a GPU, sums that several threads share have an order that does not vary
     accumulate:   "float64": on a GPU, sums in single precision are added up in double precision
     debug:        "nan": a number that is nan raises FloatingPointError at the user's line
@@ -50,7 +50,7 @@ class Options:
     cache: bool | None = None
     memory_limit: int | None = None
     strategy: Strategy = CHEAPEST
-    boundscheck: bool = False
+    boundscheck: bool = True
     debug: str | None = None
     deterministic: bool = False
     accumulate: str | None = None
@@ -116,10 +116,10 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
         made["memory_limit"] = to_bytes(given["memory_limit"])
     if made.get("debug") not in (None, "nan"):
         raise WrongCall(f"debug={made['debug']!r}", instead='Write debug="nan", or leave it out.')
-    is_checked = made.get("boundscheck", False) or made.get("debug") is not None
+    is_checked = made.get("debug") is not None
     if is_checked and made.get("parallel", False):
         raise WrongCall(
-            f"parallel=True with {'boundscheck' if made.get('boundscheck') else 'debug'}",
+            "parallel=True with debug",
             why="An error does not get out of a thread.",
             instead="Leave parallel out while you look for it.",
         )

@@ -170,9 +170,8 @@ def _gradient(asked: _Asked) -> ir.Function:
     one = typed_const(1, function.body.yields[seeded].type)
     seeds = [one if k == seeded else None for k in range(len(function.body.yields))]
     # what is checked is what the function does, and not only what its gradient needs
-    is_checked = derivative.boundscheck or derivative.nancheck
     has_aux = derivative.has_aux and not derivative.intermediates
-    with_value = derivative.kind == "value_and_grad" or has_aux or is_checked
+    with_value = derivative.kind == "value_and_grad" or has_aux or derivative.nancheck
     made = asked.joint(seeds, (), with_value)
     offset = len(function.body.yields) if with_value else 0
     grads = _moved(asked.adjoints, offset)

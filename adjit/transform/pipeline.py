@@ -142,7 +142,8 @@ def _built(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
 def _primal_of(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     limited = derivative.memory_limit is not None
     asked = derivative.intermediates
-    return primal(derivative.function, arg_types, derivative.stretches, derivative.strategy, limited, asked)
+    bounds = derivative.boundscheck and derivative.strategy.machine == "cpu"
+    return primal(derivative.function, arg_types, derivative.stretches, derivative.strategy, limited, asked, bounds)
 
 
 def primal(
@@ -152,9 +153,10 @@ def primal(
     strategy: Strategy = CHEAPEST,
     run_again: bool = False,
     asked: Sequence[str] = (),
+    bounds: bool = False,
 ) -> ir.Function:
     """The typed IR of the function to derive. `run_again`: the trips of its loops are, wherever that can be. `asked`:
-    the names of places in it that are asked for."""
+    the names of places in it that are asked for. `bounds`: whether its indices are checked."""
 
     def inner(derivative: Derivative | KernelLaunch, given: tuple[types.Type, ...]) -> ir.Function:
         if isinstance(derivative, KernelLaunch):
@@ -162,7 +164,8 @@ def primal(
 
             return launched(derivative, given, strategy, build)
         asked = derivative if strategy.tuned else at_level(derivative, tuned=False)
-        return build(dataclasses.replace(asked, stretches=derivative.stretches or stretches), given)
+        checks = derivative.boundscheck and bounds
+        return build(dataclasses.replace(asked, stretches=derivative.stretches or stretches, boundscheck=checks), given)
 
     if isinstance(function, Derivative):
         return without_comments(inner(function, arg_types))
@@ -174,12 +177,12 @@ def primal(
         from adjit.transform.kernels import launched_apart
 
         elaborated = launched_apart(elaborated)
-    return shape(elaborated, stretches, strategy, run_again, launches=launches)
+    return shape(elaborated, stretches, strategy, run_again, launches=launches, bounds=bounds)
 
 
 def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
     values, is_half = values_in(derivative, function.result), derivative.kind in IN_HALVES
     made = tune(released(function), values, derivative.strategy, derivative.parallel, is_half, vectormath)
-    if derivative.boundscheck or derivative.nancheck:
-        made = checked(guarded(made, derivative.boundscheck, derivative.nancheck), "guarded")
+    if derivative.nancheck:
+        made = checked(guarded(made), "guarded")
     return checked(watched(made), "watched") if derivative.watched else made

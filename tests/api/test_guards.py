@@ -1,4 +1,4 @@
-"""`boundscheck=True` and `debug="nan"`: errors at the user's line, in both sweeps, where something is wrong."""
+"""Indices out of bounds and `debug="nan"`: errors at the user's line, in both sweeps, where something is wrong."""
 
 import numpy as np
 import pytest
@@ -58,26 +58,26 @@ def inside(x):
 
 
 OUTSIDE = [
-    (beyond, "axis 0 of `x`", r"s \+= x\[i\] \* x\[i \+ 1\]"), (before, "axis 0 of `x`", r"x\[-5\]"),
-    (stored, "axis 0 of `y`", r"y\[i\] = x\[i\]"), (linear, "axis 0 of `x`", r"s \+= 2.0 \* x\[i\]"),
-    (sought, "axis 0 of `x`", r"while x\[i\] > 0.0"), (gathered, "axis 0 of `x`", "array"), (column, "axis 1", "outer"),
+    (beyond, 4, "0 of `x` with size 4", r"s \+= x\[i\] \* x\[i \+ 1\]"),
+    (before, -5, "0 of `x` with size 4", r"x\[-5\]"), (stored, 3, "0 of `y` with size 3", r"y\[i\] = x\[i\]"),
+    (linear, 4, "0 of `x` with size 4", r"s \+= 2.0 \* x\[i\]"),
+    (sought, 4, "0 of `x` with size 4", r"while x\[i\] > 0.0"), (gathered, 4, "0 of `x` with size 4", "array"),
+    (column, 4, "1 of `result` with size 4", "outer"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("function", "what", "line"), OUTSIDE, ids=[row[0].__name__ for row in OUTSIDE])
-def test_indices_outside_are_told_of(function, what: str, line: str) -> None:
-    options = {"boundscheck": True, "target": "python"}
+@pytest.mark.parametrize(("function", "index", "what", "line"), OUTSIDE, ids=[row[0].__name__ for row in OUTSIDE])
+def test_indices_outside_are_told_of(function, index: int, what: str, line: str) -> None:
+    says = rf"(?s)index {index} is out of bounds for axis {what}.*test_guards\.py:\d+ in {function.__name__}.*{line}"
+    options = {"target": "python"}
     for call in (
         lambda: adjit.grad(function, **options)(X),
         lambda: adjit.jvp(function, (X,), (X,), **options),
         lambda: adjit.vjp(function, X, **options),
+        lambda: adjit.hessian(function, **options)(X),
     ):
-        with pytest.raises(IndexError, match=rf"(?s){what}.*test_guards\.py:\d+ in {function.__name__}.*{line}"):
+        with pytest.raises(IndexError, match=says):
             call()
-    # what a second derivative touches is checked as well
-    if function is not linear:
-        with pytest.raises(IndexError, match=rf"(?s)out of bounds.*in {function.__name__}"):
-            adjit.hessian(function, **options)(X)
 
 
 def logarithms(x):
@@ -115,10 +115,13 @@ def test_nans_are_told_of_where_they_are_made(function, x, what: str, line: str)
 
 
 def test_compiled_alike() -> None:
-    with pytest.raises(IndexError, match=r"(?s)axis 0 of `x`.*test_guards\.py:\d+ in beyond"):
-        adjit.grad(beyond, boundscheck=True)(X)
-    with pytest.raises(IndexError, match=r"(?s)axis 0 of `y`.*y\[i\] = x\[i\]"):
-        adjit.vjp(stored, X, boundscheck=True)
+    with pytest.raises(IndexError, match=r"(?s)index 4 is out of bounds.*test_guards\.py:\d+ in beyond") as caught:
+        adjit.grad(beyond)(X)
+    assert (caught.value.index, caught.value.extent) == (4, 4)
+    with pytest.raises(IndexError, match=r"(?s)index 3 is out of bounds.*y\[i\] = x\[i\]"):
+        adjit.vjp(stored, X)
+    with pytest.raises(IndexError, match=r"(?s)index 4 is out of bounds.*while x\[i\]"):
+        adjit.jvp(sought, (X,), (X,))
     with pytest.raises(FloatingPointError, match=r"(?s)`y` is nan.*y = np\.log\(v\)"):
         adjit.grad(logarithms, debug="nan")(-X)
 
@@ -126,8 +129,9 @@ def test_compiled_alike() -> None:
 @TARGETS
 def test_what_is_right_stays_as_it_is(target: str) -> None:
     wanted = adjit.grad(inside, target=target)(X)
-    np.testing.assert_allclose(adjit.grad(inside, boundscheck=True, debug="nan", target=target)(X), wanted, rtol=1e-14)
-    _, change = adjit.jvp(inside, (X,), (X,), boundscheck=True, debug="nan", target="python")
+    np.testing.assert_allclose(adjit.grad(inside, debug="nan", target=target)(X), wanted, rtol=1e-14)
+    np.testing.assert_allclose(adjit.grad(inside, boundscheck=False, target=target)(X), wanted, rtol=1e-14)
+    _, change = adjit.jvp(inside, (X,), (X,), debug="nan", target="python")
     assert change == pytest.approx(wanted @ X, rel=1e-13)
 
 
@@ -139,20 +143,22 @@ def test_what_is_right_stays_as_it_is(target: str) -> None:
     ],
 )  # fmt: skip
 def test_conventions_are_no_nans(function, x) -> None:
-    bar = adjit.grad(function, debug="nan", boundscheck=True, target="python")(x)
+    bar = adjit.grad(function, debug="nan", target="python")(x)
     np.testing.assert_allclose(bar, adjit.grad(function, target="python")(x), rtol=1e-14)
 
 
 def test_off_there_is_nothing_of_it() -> None:
     for text in (adjit.grad(inside).source(X), adjit.grad(inside).source(X, tuned=True)):
         assert "raise" not in text
-    assert "is_inside(i, x.size)" in adjit.grad(inside, boundscheck=True).source(X)
+        assert "check_index" not in text
+    assert "check" in adjit.grad(beyond).source(X)
+    assert "check" not in adjit.grad(beyond, boundscheck=False).source(X)
     assert "FloatingPointError" in adjit.grad(inside, debug="nan").source(X)
 
 
 def test_options() -> None:
-    with pytest.raises(WrongCall, match=r"(?s)parallel=True with boundscheck.*out of a thread"):
-        adjit.grad(inside, boundscheck=True, parallel=True)
+    with pytest.raises(WrongCall, match=r"(?s)parallel=True with debug.*out of a thread"):
+        adjit.grad(inside, debug="nan", parallel=True)
     with pytest.raises(WrongCall, match="debug='inf'"):
         adjit.grad(inside, debug="inf")
     with pytest.raises(WrongCall, match="boundscheck=1"):

@@ -1,6 +1,19 @@
 import numpy as np
 from numba import njit
 
+BEYOND = "an index may be out of bounds where this code takes it not to be"
+
+
+class Stretched(Exception):
+    """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
+
+
+@njit
+def check_bounds(least, greatest, extent):
+    """Stretched if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
+    if least <= greatest and not (-extent <= least and greatest < extent):
+        raise Stretched(BEYOND)
+
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def diffuse_grad(u, alpha, steps):
@@ -8,6 +21,7 @@ def diffuse_grad(u, alpha, steps):
     # ---- forward sweep
     # one sweep a time step, in place
     n = u.size
+    check_bounds(0, 0, n)
     v = u.copy()
     sum_tape = np.empty((max(steps, 0), max(n - 2, 0)))
     for t in range(steps):

@@ -1,6 +1,19 @@
 import numpy as np
 from numba import njit
 
+BEYOND = "an index may be out of bounds where this code takes it not to be"
+
+
+class Stretched(Exception):
+    """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
+
+
+@njit
+def check_bounds(least, greatest, extent):
+    """Stretched if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
+    if least <= greatest and not (-extent <= least and greatest < extent):
+        raise Stretched(BEYOND)
+
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def heat_grad(u, conductivity, steps):
@@ -8,6 +21,8 @@ def heat_grad(u, conductivity, steps):
     # ---- forward sweep
     n = u.shape[0]
     m = u.shape[1]
+    check_bounds(1, n - 2, conductivity.shape[0])
+    check_bounds(1, m - 2, conductivity.shape[1])
     now = u.copy()
     now_bar = np.zeros_like(now)
     after = u.copy()

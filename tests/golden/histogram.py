@@ -1,13 +1,37 @@
 import numpy as np
 from numba import njit
 
+BEYOND = "an index may be out of bounds where this code takes it not to be"
+
+
+class Stretched(Exception):
+    """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
+
+
+@njit
+def check_bounds(least, greatest, extent):
+    """Stretched if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
+    if least <= greatest and not (-extent <= least and greatest < extent):
+        raise Stretched(BEYOND)
+
+
+@njit
+def index_range(indices):
+    """The least and the greatest of an array of integers; 0 and -1 where it has none."""
+    if indices.size == 0:
+        return 0, -1
+    return int(indices.min()), int(indices.max())
+
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def histogram_grad(values, bins, scale):
     """Gradient of histogram at primals.py:202 with respect to values."""
     # ---- forward sweep
+    check_bounds(0, values.size - 1, bins.size)
     # soft weights fall into the bins that an index array names
     counts = np.zeros(scale.size)
+    least, greatest = index_range(bins)
+    check_bounds(least, greatest, scale.size)
     exp_tape = np.empty(values.size)
     for i in range(values.size):
         exp = np.exp(-values[i])

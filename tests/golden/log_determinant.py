@@ -3,6 +3,19 @@ import math
 import numpy as np
 from numba import njit
 
+BEYOND = "an index may be out of bounds where this code takes it not to be"
+
+
+class Stretched(Exception):
+    """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
+
+
+@njit
+def check_bounds(least, greatest, extent):
+    """Stretched if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
+    if least <= greatest and not (-extent <= least and greatest < extent):
+        raise Stretched(BEYOND)
+
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def log_determinant_grad(a):
@@ -10,6 +23,7 @@ def log_determinant_grad(a):
     # ---- forward sweep
     # Cholesky factorisation in place, lower triangle
     n = a.shape[0]
+    check_bounds(0, n - 1, a.shape[1])
     lower = a.copy()
     pivot_tape = np.empty(n)
     for j in range(n):

@@ -3,11 +3,26 @@ import math
 import numpy as np
 from numba import njit
 
+BEYOND = "an index may be out of bounds where this code takes it not to be"
+
+
+class Stretched(Exception):
+    """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
+
+
+@njit
+def check_bounds(least, greatest, extent):
+    """Stretched if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
+    if least <= greatest and not (-extent <= least and greatest < extent):
+        raise Stretched(BEYOND)
+
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def log_likelihood_value_and_grad(points, means, log_weights):
     """Value and gradient of log_likelihood at primals.py:55 with respect to means, log_weights."""
     # ---- forward sweep
+    check_bounds(0, points.shape[1] - 1, means.shape[1])
+    check_bounds(0, means.shape[0] - 1, log_weights.size)
     exp_tape = np.empty(means.shape[0])
     log_weights_bar = np.zeros_like(log_weights)
     means_bar = np.zeros_like(means)

@@ -3,11 +3,26 @@ import math
 import numpy as np
 from numba import njit
 
+BEYOND = "an index may be out of bounds where this code takes it not to be"
+
+
+class Stretched(Exception):
+    """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
+
+
+@njit
+def check_bounds(least, greatest, extent):
+    """Stretched if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
+    if least <= greatest and not (-extent <= least and greatest < extent):
+        raise Stretched(BEYOND)
+
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def memory_cell_grad(signal, weight, bias):
     """Gradient of memory_cell at primals.py:186 with respect to weight, bias."""
     # ---- forward sweep
+    check_bounds(0, 3, weight.size)
+    check_bounds(0, 2, bias.size)
     tanh_tape = np.empty(signal.size)
     exp_tape = np.empty(signal.size)
     tanh_tape_2 = np.empty(signal.size)

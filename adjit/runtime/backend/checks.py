@@ -16,6 +16,7 @@ from numba import types
 from adjit.errors import Stretched
 from adjit.runtime.backend.arrays import told
 from adjit.runtime.library.checks import (
+    BEYOND,
     OTHER_ITEM,
     OTHER_OUTPUT,
     STRETCHED,
@@ -23,6 +24,7 @@ from adjit.runtime.library.checks import (
     UNFIT_FACTORS,
     UNSTORED,
     broadcast_extent,
+    check_bounds,
     inner_extent,
     item_extent,
     output_extent,
@@ -125,3 +127,24 @@ def _output_extent(builder: Any, output: Any, made: Any) -> tuple[Any, Any]:
 @_checks(same_extent, types.none, Stretched, STRETCHED)
 def _equal_extents(builder: Any, left: Any, right: Any) -> tuple[Any, None]:
     return _equal(builder, left, right), None
+
+
+def _of_three(context: Any) -> Any:
+    def typer(least: Any, greatest: Any, extent: Any) -> Any:
+        return types.none if all(isinstance(t, types.Integer) for t in (least, greatest, extent)) else None
+
+    return typer
+
+
+def _bounded(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    given = (context.cast(builder, a, t, types.intp) for a, t in zip(args, signature.args, strict=True))
+    least, greatest, extent = given
+    is_low = builder.icmp_signed("<", least, builder.neg(extent))
+    is_high = builder.icmp_signed(">=", greatest, extent)
+    is_any = builder.icmp_signed("<=", least, greatest)
+    with builder.if_then(builder.and_(is_any, builder.or_(is_low, is_high)), likely=False):
+        context.call_conv.return_user_exc(builder, Stretched, (BEYOND,))
+    return context.get_dummy_value()
+
+
+told(check_bounds, _of_three, _bounded, 3)

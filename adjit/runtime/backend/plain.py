@@ -17,7 +17,7 @@ from adjit.runtime.library import checks, hints, products, workspace
 
 _AS_WRITTEN = (
     checks.broadcast_extent, checks.stored_extent, checks.item_extent, checks.inner_extent, checks.output_extent,
-    checks.same_extent, hints.reassociable_add, hints.reassociable_sub, hints.reassociable_max,
+    checks.same_extent, checks.check_bounds, hints.reassociable_add, hints.reassociable_sub, hints.reassociable_max,
     hints.reassociable_min, hints.usual, workspace.empty_like, workspace.zeros_like, workspace.dot,
     products.add_product, products.subtract_product, *vectormath.OF_ROWS.values(),
 )  # fmt: skip

@@ -393,12 +393,6 @@ def radians(x):
 
 
 @cuda.jit(device=True)
-def is_inside(index, extent):
-    """Whether an axis of this extent has an element at the index, which may count from its end."""
-    return -extent <= index and index < extent
-
-
-@cuda.jit(device=True)
 def logical_and(x, y):
     """Whether both are true."""
     return bool(x) and bool(y)

@@ -8,11 +8,13 @@ In: extents, arrays, numbers. Out: what the text says. How numba compiles them i
 from adjit.runtime.library import workspace
 from adjit.runtime.library.checks import (
     broadcast_extent,
+    check_bounds,
+    check_index,
     check_output,
     check_separate,
     has_nan,
+    index_range,
     inner_extent,
-    is_inside,
     is_same_array,
     item_extent,
     output_extent,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from adjit.errors import Aliased, Stretched, TypeMismatch
+from adjit.errors import Aliased, OutOfBounds, Stretched, TypeMismatch
 
 UNFIT = "operands could not be broadcast together"
 UNFIT_FACTORS = "the factors of a product have shapes that do not fit"
@@ -21,6 +21,7 @@ UNSTORED = "could not broadcast the value into the shape of the target"
 OTHER_ITEM = "arrays of different shapes where a list that grows takes its items to be of one shape"
 OTHER_OUTPUT = "an array has another shape than what is put into it"
 STRETCHED = "two axes differ in length where this code takes them to be the same"
+BEYOND = "an index may be out of bounds where this code takes it not to be"
 
 
 def broadcast_extent(left: int, right: int) -> int:
@@ -73,10 +74,25 @@ def slice_inside(start: int, stop: int, extent: int) -> None:
         raise Stretched("a slice goes beyond its array where this code takes it not to")
 
 
+def check_bounds(least: int, greatest: int, extent: int) -> None:
+    """Stretched if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
+    if least <= greatest and not (-extent <= least and greatest < extent):
+        raise Stretched(BEYOND)
+
+
 @njit
-def is_inside(index: int, extent: int) -> bool:
-    """Whether an axis of this extent has an element at the index, which may count from its end."""
-    return -extent <= index < extent
+def check_index(index: int, extent: int, where: str) -> None:
+    """OutOfBounds if an axis of this extent has no element at the index, which may count from its end."""
+    if not -extent <= index < extent:
+        raise OutOfBounds(where, index, extent)
+
+
+@njit
+def index_range(indices: Any) -> tuple[int, int]:
+    """The least and the greatest of an array of integers; 0 and -1 where it has none."""
+    if indices.size == 0:
+        return 0, -1
+    return int(indices.min()), int(indices.max())
 
 
 @njit

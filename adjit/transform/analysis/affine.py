@@ -164,7 +164,7 @@ class Iterations:
         self._body, self.definitions = function.body, function.body.made
         self._counts = frozenset(function.counts)
         self._scopes: dict[ir.Var, tuple[Loop, ...]] = dict.fromkeys(function.body.args, ())
-        self._counters: dict[ir.Var, ir.For] = {}
+        self._counters: dict[ir.Operand, ir.For] = {}
         self._values: dict[ir.Var, Affine | None] = {}
         self._carried: dict[ir.Operand, tuple[Loop, int]] = {}
         self._extents: dict[tuple[ir.Operand, int], Affine | None] = {}
@@ -215,6 +215,10 @@ class Iterations:
     def scope(self, operand: ir.Operand) -> tuple[Loop, ...]:
         """The loops around the definition of the operand."""
         return self._scopes[operand] if isinstance(operand, ir.Var) else ()
+
+    def counted(self, operand: ir.Operand) -> ir.For | None:
+        """The loop whose counter a variable is."""
+        return self._counters.get(operand)
 
     def carried(self, operand: ir.Operand) -> tuple[Loop, int] | None:
         """The loop that carries a variable, and in which place."""
@@ -371,8 +375,10 @@ class Iterations:
         for op, number in chain:
             if isinstance(op, ir.For | ir.While):
                 yield Constraint(Affine({op: 1}), ">=")
-            if isinstance(op, ir.For | ir.If):
-                yield from self._bound(op) if isinstance(op, ir.For) else self._condition(op, number)
+            if isinstance(op, ir.For):
+                yield from self._bound(op)
+            elif isinstance(op, ir.If):
+                yield from self._implied(op.condition, number == 0)
 
     def is_certain(self, op: ir.Op, number: int = 0) -> bool:
         """Whether the constraints of `domain` say exactly when that region of `op` is run."""
@@ -410,8 +416,20 @@ class Iterations:
         extent = self.extent(definition.base, base_axis)
         return None if extent is None else extent.plus(ONE, -selector.left_out)
 
-    def _condition(self, branch: ir.If, number: int) -> list[Constraint]:
-        return self._conditions(branch.condition, number == 0) or []
+    def _implied(self, condition: ir.Operand, holds: bool) -> list[Constraint]:
+        """Constraints that hold where a condition does, or does not; of `a and b` also where one of them has none."""
+        found = self._conditions(condition, holds)
+        test = self.definitions.get(condition)
+        if found is not None or test is None:
+            return found or []
+        if isinstance(test, ir.If):
+            place = test.outs.index(condition)
+            yes, no = test.then.yields[place], test.orelse.yields[place]
+            if (no if holds else yes) == ir.boolean(not holds):
+                return [*self._implied(test.condition, holds), *self._implied(yes if holds else no, holds)]
+        if isinstance(test, ir.Call) and test.callee is operator.not_:
+            return self._implied(test.args[0], not holds)
+        return []
 
     def _conditions(self, condition: ir.Operand, holds: bool) -> list[Constraint] | None:
         """The constraints that hold exactly where a condition does, or does not; None if they are not known.

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 
 from adjit.runtime.library import (
     broadcast_extent,
+    check_bounds,
+    check_index,
     inner_extent,
     item_extent,
     output_extent,
@@ -24,12 +26,18 @@ from adjit.runtime.library import (
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 
-_CHECKS = (broadcast_extent, stored_extent, item_extent, inner_extent, output_extent, same_extent)
+_OF_EXTENTS = (broadcast_extent, stored_extent, item_extent, inner_extent, output_extent, same_extent)
+_OF_INDICES = (check_bounds, check_index)
 
 
 def is_check(op: ir.Op) -> bool:
     """Whether an operation may raise an error, and does nothing else but to give an extent."""
-    return isinstance(op, ir.Call) and op.callee in _CHECKS
+    return isinstance(op, ir.Call) and op.callee in (*_OF_EXTENTS, *_OF_INDICES)
+
+
+def is_check_of_extents(op: ir.Op) -> bool:
+    """Whether it is one of two extents."""
+    return isinstance(op, ir.Call) and op.callee in _OF_EXTENTS
 
 
 def draws(op: ir.Op) -> bool:
@@ -40,6 +48,11 @@ def draws(op: ir.Op) -> bool:
 def has_effect(op: ir.Op) -> bool:
     """Whether an operation itself has to happen as often as it is written, in its order: it raises, or draws."""
     return isinstance(op, ir.Raise) or (isinstance(op, ir.Call) and op.effect)
+
+
+def is_unsure(op: ir.Op) -> bool:
+    """Whether an operation has an index of the program's of which it has yet to be seen whether it is in bounds."""
+    return isinstance(op, ir.Load | ir.Store | ir.Slice) and op.unsure
 
 
 def touched(op: ir.Op) -> tuple[ir.Operand, ...]:

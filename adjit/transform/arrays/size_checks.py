@@ -1,7 +1,7 @@
 """Integers that can be worked out before anything else is done, with the loops that they come of.
 
 In: a function. Out: `Beforehand`, which says what hangs on nothing but integers and extents that are given, and writes
-the checks of slices whose bounds are made of those, and of extents that are taken to be equal.
+the checks of slices whose bounds are made of those, of indices, and of extents that are taken to be equal.
 
     p = n                                    p = n
     for j in range(n):                       for j in range(n):
@@ -18,10 +18,11 @@ import dataclasses
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from numba import types
 
-from adjit.runtime.library import same_extent, slice_inside
+from adjit.runtime.library import check_bounds, same_extent, slice_inside
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Symbol
 from adjit.transform.analysis.integers import emit_integer, is_quotient
@@ -58,6 +59,22 @@ class Same:
         for value in (self.left, self.right):
             for symbol in value.terms:
                 yield from symbol.extent.terms if isinstance(symbol, Clipped) else (symbol,)
+
+
+@dataclass(frozen=True)
+class Inside:
+    """An axis of this extent has an element at the index, in the same terms."""
+
+    index: Affine
+    extent: Affine
+
+    @property
+    def symbols(self) -> Iterator[Symbol]:
+        for value in (self.index, self.extent):
+            yield from value.terms
+
+
+Check = Bounds | Same | Inside
 
 
 @dataclass(frozen=True)
@@ -99,7 +116,7 @@ class Beforehand:
             for op in ir.walk(function.body):
                 self._impossible.update(self._no_results(op))
 
-    def is_possible(self, check: Bounds | Same) -> bool:
+    def is_possible(self, check: Check) -> bool:
         return all(
             symbol[0] in self._params if isinstance(symbol, tuple) else self._is_known(symbol)
             for symbol in check.symbols
@@ -156,14 +173,19 @@ class Beforehand:
 
     # ---------------------------------------------------------------------------------------------- writing
 
-    def checks(self, wanted: Sequence[Bounds | Same]) -> list[ir.Op]:
-        """What raises Stretched if a slice goes beyond its array, or extents are not the same."""
+    def loops(self, check: Check) -> set[ir.Op]:
+        """The loops that are run for a check."""
+        needed = self._needed((check,))
+        return {op for op in self._body.inside if isinstance(op, ir.For) and _is_run(op, needed)}
+
+    def checks(self, wanted: Sequence[Check]) -> list[ir.Op]:
+        """What raises Stretched if a slice or an index goes beyond its array, or extents are not the same."""
         writing = _Writing(self._body, self._needed(wanted), wanted, self._extent)
         writing.inside(self._body)
         assert not writing.left
         return writing.ops
 
-    def _needed(self, checks: Sequence[Bounds | Same]) -> set[ir.Operand]:
+    def _needed(self, checks: Sequence[Check]) -> set[ir.Operand]:
         """Variables that the checks follow from."""
         needed: set[ir.Operand] = {s for check in checks for s in check.symbols if isinstance(s, ir.Var)}
         size = -1
@@ -182,10 +204,23 @@ class Beforehand:
         return needed
 
 
+def _is_run(loop: ir.For, needed: set[ir.Operand]) -> bool:
+    return not needed.isdisjoint((*loop.body.args, *loop.outs))
+
+
+def _call(check: Check) -> tuple[Any, tuple[Affine, ...]]:
+    """What makes a check, and of what."""
+    if isinstance(check, Same):
+        return same_extent, (check.left, check.right)
+    if isinstance(check, Inside):
+        return check_bounds, (check.index, check.index, check.extent)
+    return slice_inside, (check.start, check.stop, check.extent)
+
+
 class _Writing(Writer):
     """One walk that copies what is needed."""
 
-    def __init__(self, body: ir.Region, needed: set[ir.Operand], checks: Sequence[Bounds | Same], extent: _Extents):
+    def __init__(self, body: ir.Region, needed: set[ir.Operand], checks: Sequence[Check], extent: _Extents):
         super().__init__(name="n")
         self.body = body
         self.needed = needed
@@ -197,7 +232,7 @@ class _Writing(Writer):
     def inside(self, region: ir.Region) -> None:
         self.check()
         for op in region.ops:
-            if isinstance(op, ir.For) and self.needed.intersection((*op.body.args, *op.outs)):
+            if isinstance(op, ir.For) and _is_run(op, self.needed):
                 self.counted(op)
             elif op.regions:
                 for inner in op.regions:
@@ -235,10 +270,8 @@ class _Writing(Writer):
             if not all(symbol in self.known for symbol in check.symbols if isinstance(symbol, ir.Var)):
                 continue
             self.left.remove(check)
-            is_same = isinstance(check, Same)
-            parts = (check.left, check.right) if isinstance(check, Same) else (check.start, check.stop, check.extent)
-            callee, args = same_extent if is_same else slice_inside, tuple(map(self.integer, parts))
-            self.emit(ir.Call(callee=callee, args=args, outs=(), effect=True))
+            callee, parts = _call(check)
+            self.emit(ir.Call(callee=callee, args=tuple(map(self.integer, parts)), outs=(), effect=True))
 
     def clipped(self, symbol: Clipped) -> ir.Operand:
         """max(0, ceil((stop - start) / step))"""

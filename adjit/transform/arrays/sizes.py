@@ -25,7 +25,7 @@ from numba import types
 from adjit.runtime.library import broadcast_extent, same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Equalities, Symbol, computed
-from adjit.transform.analysis.effects import is_check
+from adjit.transform.analysis.effects import is_check_of_extents
 from adjit.transform.analysis.extents import Axis, extent_source, ndim, sliced
 from adjit.transform.arrays.size_checks import Beforehand, Bounds, Clipped, Same
 from adjit.transform.rewrite.affine_ops import Writer
@@ -311,7 +311,7 @@ class _Walk:
                 self.replaced(op.outs[0], wide)
             else:
                 self.once(op, op.outs[0], done)
-        elif is_check(op) and self.is_equal(*op.args):
+        elif is_check_of_extents(op) and self.is_equal(*op.args):
             self.has_changed = True
         elif op.callee is ir.select and self.is_counter_of(op.args[0], op.args[1]):
             self.replaced(op.outs[0], op.args[1])

@@ -1,6 +1,6 @@
 """The shape of a program: its arrays and loops, as one would have written them, before it is differentiated.
 
-    sizes ──► in place ──► views ──► dissolve ──► shared ──► picked ──► maps ──► interchange ──► substitution
+    sizes ──► bounds ──► in place ──► views ──► dissolve ──► shared ──► picked ──► maps ──► interchange ──► substitution
           ──► origins ──► sink
 
 In: a function as it was elaborated. Out: the same with few loops and few arrays. `stretches`: axes of length 1 may be
@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 
 from adjit.transform import ir
+from adjit.transform.arrays.bounds import settle_indices, unchecked
 from adjit.transform.arrays.in_place import change_in_place, make_all_trips
 from adjit.transform.arrays.interchange import turn_inside_out
 from adjit.transform.arrays.launches import settle_launches
@@ -31,14 +32,21 @@ from adjit.transform.strategy import Strategy
 
 
 def shape(
-    elaborated: ir.Function, stretches: bool, strategy: Strategy, run_again: bool, launches: bool = False
+    elaborated: ir.Function,
+    stretches: bool,
+    strategy: Strategy,
+    run_again: bool,
+    launches: bool = False,
+    bounds: bool = False,
 ) -> ir.Function:
-    """The function to derive. `launches`: it has loops that were launches of kernels."""
+    """The function to derive. `launches`: it has loops that were launches of kernels; `bounds`: indices are checked."""
     check_written(elaborated)
-    first = simplify(elaborated)
+    first = simplify(elaborated if bounds else unchecked(elaborated))
     counted = tell_counts(first)
     counted = checked(first if counted.body is first.body else simplify(counted), "simplified")
     settled = checked(settle_sizes(counted, not stretches), "settled")
+    if bounds:
+        settled = checked(settle_indices(settled, not stretches), "bounded")
     if launches:
         settled = checked(settle_launches(simplify(settled)), "launches settled")
     in_place = change_in_place(settled, run_again or strategy.trips == "again", not stretches)

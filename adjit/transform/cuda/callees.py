@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.runtime.library import check_output, check_separate, distinct, is_inside
+from adjit.runtime.library import check_output, check_separate, distinct
 from adjit.transform import ir
 from adjit.transform.ir.launches import External
 
@@ -100,7 +100,6 @@ def _table() -> dict[Any, Any]:
     found |= {math.floor: found[np.floor], math.ceil: found[np.ceil], math.trunc: found[np.trunc]}
     # to whole numbers; to so many digits, with a second argument, kernels do not
     found |= dict.fromkeys(_ROUNDING, found[np.rint])
-    found[is_inside] = ir.external(OURS, "is_inside")
     return found | {callee: callee for callee in (ir.cast, ir.select, distinct)}
 
 

@@ -129,7 +129,7 @@ class _Module:
 
     def text(self, statement: libcst.CSTNode) -> str:
         """A statement without types."""
-        bare = statement.visit(_Untyped())
+        bare = statement.visit(Untyped())
         assert isinstance(bare, libcst.CSTNode)
         code = self.tree.code_for_node(bare)
         return re.sub(r"  # type: ignore\[[\w, -]+\]", "", code).strip("\n")
@@ -186,7 +186,7 @@ def _named(code: str) -> list[str]:
 _NO_SPACE = libcst.SimpleWhitespace("")
 
 
-class _Untyped(libcst.CSTTransformer):
+class Untyped(libcst.CSTTransformer):
     """Statements without types, but for the fields of classes, which are written at theirs."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from numba.extending import is_jitted
 
 from adjit.transform import ir
 from adjit.transform.emit import special
-from adjit.transform.emit.bundled import Bundle
+from adjit.transform.emit.bundled import Bundle, Untyped
 from adjit.transform.emit.emit import Emitted
 from adjit.transform.emit.wrapping import INDENT, WIDTH
 
@@ -157,6 +157,8 @@ class _Head:
 
     def _definition(self, value: Any) -> str:
         """The text of a function or an error of ours, after what it needs was added."""
+        if isinstance(value, type) and "__init__" in vars(value):
+            return libcst.parse_module(inspect.getsource(value)).visit(Untyped()).code.strip()
         if isinstance(value, type):
             return f'class {value.__name__}(Exception):\n    """{inspect.getdoc(value)}"""'
         function = value.py_func if is_jitted(value) else value

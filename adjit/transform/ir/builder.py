@@ -74,9 +74,9 @@ class Builder:
         self.emit(Call(callee=callee, args=args, outs=(out,), options=options))
         return out
 
-    def load(self, array: Operand, index: Sequence[Operand], name: str = "") -> Var:
+    def load(self, array: Operand, index: Sequence[Operand], name: str = "", unsure: bool = False) -> Var:
         out = Var(name or element_name(array), array_type_of(array).dtype)
-        self.emit(Load(array=array, index=tuple(index), out=out))
+        self.emit(Load(array=array, index=tuple(index), out=out, unsure=unsure))
         return out
 
     def store(
@@ -86,8 +86,9 @@ class Builder:
         value: Operand,
         add: bool = False,
         promised: bool | Literal["surely"] = False,
+        unsure: bool = False,
     ) -> None:
-        self.emit(Store(array=array, index=tuple(index), value=value, add=add, promised=promised))
+        self.emit(Store(array=array, index=tuple(index), value=value, add=add, promised=promised, unsure=unsure))
 
     def extent(self, array: Operand, axis: int) -> Var:
         out = Var("n", types.intp)

@@ -66,12 +66,13 @@ class Extent(Op):
 @node
 class Load(Op):
     """`array[index]`, one integer an axis; negative ones count from the end. A scalar. early: a statement of its own,
-    where it stands."""
+    where it stands. unsure: the program gives the index, and whether it is in bounds has yet to be seen."""
 
     array: Operand = operand(memory="read")
     index: tuple[Operand, ...] = operands()
     out: Var = result()
     early: bool = False
+    unsure: bool = False
 
 
 @node
@@ -84,6 +85,7 @@ class Store(Op):
     extreme: "max" or "min": it stands, alone, in a branch that is taken where the value is greater than the element, or
     less, and more than one thread of a kernel may do so.
     handed_on: it clears an adjoint, which has gone on to what it is the adjoint of; the sign of that zero says nothing.
+    unsure: as of a Load.
     """
 
     array: Operand = operand(memory="written")
@@ -94,6 +96,7 @@ class Store(Op):
     atomic: bool = False
     extreme: Literal["", "max", "min"] = ""
     handed_on: bool = False
+    unsure: bool = False
 
 
 @node
@@ -186,11 +189,15 @@ Selector = At | Span | NewAxis
 
 @node
 class Slice(Op):
-    """Basic indexing that leaves an array: a view of `base`. Every axis of the base has its selector (no Ellipsis)."""
+    """Basic indexing that leaves an array: a view of `base`. Every axis of the base has its selector (no Ellipsis).
+
+    unsure: as of a Load; of its integers.
+    """
 
     base: Operand = operand()
     selectors: tuple[Selector, ...]
     out: Var = result()
+    unsure: bool = False
 
     @once
     def operands(self) -> tuple[Operand, ...]:

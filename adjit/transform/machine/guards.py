@@ -1,8 +1,7 @@
-"""Checks that the user asks for, of each element that is touched and of each number that is made.
+"""Checks that the user asks for, of each number that is made.
 
 In: a derivative as it is emitted. Out: the same, which raises at the line of the user's that a fault belongs to.
 
-    y = x[i]           if not is_inside(i, x.shape[0]): raise IndexError("...")      before it
     y = log(x)         if y != y: raise FloatingPointError("...")                    after it
 """
 
@@ -14,36 +13,21 @@ from collections.abc import Sequence
 
 from numba import types
 
-from adjit.runtime.library import has_nan, is_inside
+from adjit.runtime.library import has_nan
 from adjit.transform import ir
 
 
-def guarded(function: ir.Function, of_bounds: bool, of_nans: bool) -> ir.Function:
+def guarded(function: ir.Function) -> ir.Function:
     """The function with these checks: in both sweeps, of primal values and of adjoints."""
-    allocs = (op for op in ir.walk(function.body) if isinstance(op, ir.Alloc))
-    # which have an element for each trip
-    tapes = {op.out for op in allocs if op.role is not None and op.role.kind in ("tape", "snapshots")}
 
     def make(op: ir.Op) -> Sequence[ir.Op]:
         b = ir.Builder(op.origin)
-        if of_bounds and isinstance(op, ir.Load | ir.Store) and op.array not in tapes:
-            _check_index(b, op)
         # a sum is looked at in each trip
         b.emit(dataclasses.replace(op, order_free=False) if isinstance(op, ir.For) and op.order_free else op)
-        if of_nans:
-            _check_numbers(b, op)
+        _check_numbers(b, op)
         return b.ops
 
     return ir.with_body(function, ir.rewritten(function.body, make))
-
-
-def _check_index(b: ir.Builder, op: ir.Load | ir.Store) -> None:
-    array = op.array
-    called = f" of `{array.name}`" if isinstance(array, ir.Var) else ""
-    for axis, index in enumerate(op.index):
-        fits = b.call(is_inside, index, b.extent(array, axis), type=types.boolean)
-        message = _message(f"an index is out of bounds for axis {axis}{called}", op)
-        b.emit(ir.Raise(exception=IndexError, args=(message,), condition=fits))
 
 
 def _check_numbers(b: ir.Builder, op: ir.Op) -> None:

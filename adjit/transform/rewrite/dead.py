@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.effects import has_effect
+from adjit.transform.analysis.effects import has_effect, is_unsure
 from adjit.transform.analysis.exact import steering
 
 
@@ -44,7 +44,7 @@ class _Live:
                 self._index(op)
             if op.memory_written is not None:
                 self._writers[self._aliases.find(op.memory_written)].append(op)
-            if has_effect(op):
+            if has_effect(op) or is_unsure(op):
                 self._keep(op)
         self._use(function.body.yields)
         for operand in filter(ir.is_reference, function.body.yields):

@@ -2,7 +2,7 @@
 import numpy as np
 from numba import njit
 
-from adjit.runtime.library import workspace
+from adjit.runtime.library import check_bounds, workspace
 
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)
@@ -11,6 +11,7 @@ def diffuse_grad(u, alpha, steps):
     # ---- forward sweep
     # one sweep a time step, in place
     n = u.size
+    check_bounds(0, 0, n)
     v = u.copy()
     sum_tape = workspace.empty((max(steps, 0), max(n - 2, 0)))
     for t in range(steps):

@@ -2,7 +2,7 @@
 import numpy as np
 from numba import njit
 
-from adjit.runtime.library import workspace
+from adjit.runtime.library import check_bounds, workspace
 
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)
@@ -11,6 +11,8 @@ def heat_grad(u, conductivity, steps):
     # ---- forward sweep
     n = u.shape[0]
     m = u.shape[1]
+    check_bounds(1, n - 2, conductivity.shape[0])
+    check_bounds(1, m - 2, conductivity.shape[1])
     now = u.copy()
     now_bar = np.zeros_like(now)
     after = u.copy()

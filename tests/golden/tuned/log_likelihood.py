@@ -3,13 +3,15 @@ import numpy as np
 from numba import njit
 
 from adjit.runtime import vectormath
-from adjit.runtime.library import reassociable_add, workspace
+from adjit.runtime.library import check_bounds, reassociable_add, workspace
 
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def log_likelihood_value_and_grad(points, means, log_weights):
     """Value and gradient of log_likelihood at primals.py:55 with respect to means, log_weights."""
     # ---- forward sweep
+    check_bounds(0, points.shape[1] - 1, means.shape[1])
+    check_bounds(0, means.shape[0] - 1, log_weights.size)
     log_weights_bar = np.zeros_like(log_weights)
     means_bar = np.zeros_like(means)
     # trips side by side, in SIMD lanes

@@ -5,13 +5,15 @@ import numpy as np
 from numba import njit
 
 from adjit.runtime import vectormath
-from adjit.runtime.library import workspace
+from adjit.runtime.library import check_bounds, workspace
 
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def memory_cell_grad(signal, weight, bias):
     """Gradient of memory_cell at primals.py:186 with respect to weight, bias."""
     # ---- forward sweep
+    check_bounds(0, 3, weight.size)
+    check_bounds(0, 2, bias.size)
     tanh_tape = workspace.empty(signal.size)
     exp_tape = workspace.empty(signal.size)
     tanh_tape_2 = workspace.empty(signal.size)

@@ -69,11 +69,18 @@ def load(ctx: Context, array: Number, index: Sequence[ir.Operand]) -> Number:
     return ctx.builder.load(array, index)
 
 
-def store(ctx: Context, array: Number, index: Sequence[ir.Operand], value: Number, add: bool = False) -> None:
+def store(
+    ctx: Context,
+    array: Number,
+    index: Sequence[ir.Operand],
+    value: Number,
+    add: bool = False,
+    unsure: bool = False,
+) -> None:
     """`array[index] = value`, or `+=`; the value is cast to the type of the elements."""
     value = complexes.cast(ctx, value, dtype(array))
     for target, part in zip(operands_in(array), operands_in(value), strict=True):
-        ctx.builder.store(target, index, part, add=add)
+        ctx.builder.store(target, index, part, add=add, unsure=unsure)
 
 
 def allocated(

@@ -357,6 +357,11 @@ class Context:
         if self.notes_order and any(isinstance(leaf.type, types.Array) for leaf in leaves):
             self.builder.emit(ir.Passed(leaves=tuple(leaves), refuse=refuse))
 
+    @property
+    def unsure(self) -> bool:
+        """Whether indices come from the user's text, and not from a rule or a kernel, which has checks of its own."""
+        return self.notes_order and self.kernel is None
+
     def may_alias(self, left: ir.Operand, right: ir.Operand) -> bool:
         a, b = self.roots_of(left), self.roots_of(right)
         return ANYWHERE in a or ANYWHERE in b or bool(a & b)

@@ -191,7 +191,7 @@ def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
             )
     if all(isinstance(s, ir.At) for s in selectors):
         return Place("element", array, tuple(s.index for s in selectors if isinstance(s, ir.At)))
-    return Place("view", sliced(ctx, array, selectors))
+    return Place("view", sliced(ctx, array, selectors, unsure=ctx.unsure))
 
 
 def read(ctx: Context, place: Place | Pair) -> Value:
@@ -202,7 +202,8 @@ def read(ctx: Context, place: Place | Pair) -> Value:
             return _lazy_pair(ctx, real, imag)
         return paired(real, imag)
     if place.kind == "element":
-        element = as_promised(ctx, place.array, ctx.builder.load(place.array, place.index))
+        loaded = ctx.builder.load(place.array, place.index, unsure=ctx.unsure)
+        element = as_promised(ctx, place.array, loaded)
         if place.is_view:
             ctx.detached(element, place.array, "an index with `...`", always=True)
             ctx.elements_of_views.add(element)
@@ -211,10 +212,10 @@ def read(ctx: Context, place: Place | Pair) -> Value:
         return place.array
     if place.kind == "gather":
         shape, target = _gather(ctx, place)
-        sources, array = place.read_from, place.array
+        sources, array, unsure = place.read_from, place.array, ctx.unsure
 
         def gathered(index: Index) -> Number:
-            return ctx.builder.load(array, target(index))
+            return ctx.builder.load(array, target(index), unsure=unsure)
 
         # NumPy puts the axes of the places first while it gathers
         return Lazy(shape, dtype(array), gathered, sources, sources, is_free=place.front > 0)
@@ -290,7 +291,7 @@ def write(ctx: Context, place: Place | Pair, value: Value) -> None:
     array = _target(ctx, place, value)
     if place.kind == "element":
         number = scalars.cast(ctx, _number(ctx, value), dtype(array))
-        ctx.builder.store(array, place.index, number, promised=ctx.in_prange)
+        ctx.builder.store(array, place.index, number, promised=ctx.in_prange, unsure=ctx.unsure)
     elif place.kind == "view":
         store_all(ctx, array, value)
     elif place.kind == "gather":
@@ -351,7 +352,7 @@ def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
     full, target, element = _into_places(ctx, place, array, value)
 
     def body(index: Index) -> None:
-        store(ctx, array, target(index), element(index))
+        store(ctx, array, target(index), element(index), unsure=ctx.unsure)
 
     ctx.builder.nest(full, body, ordered=range(len(full)))
 
@@ -384,9 +385,9 @@ def accumulate(ctx: Context, place: Place | Pair, operation: Any, value: Value) 
         at, new = target(index), complexes.real(ctx, element(index))
         added = _as_addition(ctx, operation, new)
         if added is not None and added.type == kind:
-            ctx.builder.store(array, at, added, add=True)
+            ctx.builder.store(array, at, added, add=True, unsure=ctx.unsure)
             return
-        old = ctx.builder.load(array, at)
+        old = ctx.builder.load(array, at, unsure=ctx.unsure)
         ctx.builder.store(array, at, scalars.cast(ctx, scalars.scalar(ctx, operation, (old, new)), kind))
 
     ctx.builder.nest(full, body, ordered=range(len(full)))
@@ -433,7 +434,8 @@ def update(ctx: Context, place: Place | Pair, operation: Any, value: Value, mark
             old = inserted(ctx, mark, lambda: read(ctx, place))
         added = _as_addition(ctx, operation, value)
         if old is None and added is not None and added.type == kind:
-            ctx.builder.store(array, place.index, added, add=True, promised=ctx.kernel is not None)
+            promised = ctx.kernel is not None
+            ctx.builder.store(array, place.index, added, add=True, promised=promised, unsure=ctx.unsure)
             return
         old = operand(ctx, read(ctx, place) if old is None else old)
         new = scalars.scalar(ctx, operation, (old, value))

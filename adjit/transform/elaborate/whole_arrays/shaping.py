@@ -182,11 +182,12 @@ def ravel(ctx: Context, value: Value, what: str = "ravel", always: bool = False)
     return made
 
 
-def sliced(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector]) -> ir.Var:
-    """The view that basic indexing makes."""
+def sliced(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector], unsure: bool = False) -> ir.Var:
+    """The view that basic indexing makes. `unsure`: whether its integers are in bounds has yet to be seen."""
     name = ir.name_of(array, "view")
     out = ir.Var(f"{name}_view", slice_type(array_type_of(array), selectors))
-    ctx.builder.emit(ir.Slice(base=array, selectors=tuple(selectors), out=out))
+    unsure = unsure and any(isinstance(s, ir.At) for s in selectors)
+    ctx.builder.emit(ir.Slice(base=array, selectors=tuple(selectors), out=out, unsure=unsure))
     shape: list[ir.Operand] = []
     base_shape = iter(ctx.shape(array))
     for s in selectors:
@@ -508,7 +509,7 @@ def _item(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         raise ctx.mismatch(f"item() of {array.ndim} axes with these arguments", "Give an index for each axis.")
     indices = [as_index(ctx, place, "an argument of item()") for place in places]
     if len(indices) == array.ndim > 0:
-        return ctx.builder.load(operand(ctx, owner), indices)
+        return ctx.builder.load(operand(ctx, owner), indices, unsure=ctx.unsure)
     if not indices:
         _check_one_element(ctx, array)
         return array.element((ir.integer(0),) * array.ndim)
