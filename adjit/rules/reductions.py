@@ -90,6 +90,8 @@ def corrcoef(x, y=None, rowvar=True):
 @decomposition(np.ptp)
 def ptp(a):
     found = np.max(a) - np.min(a)
+    if a.dtype.kind in "iu":
+        return a.dtype.type(found)
     return np.float64(found) if a.dtype == np.float32 else found  # numba's type
 
 

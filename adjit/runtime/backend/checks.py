@@ -1,4 +1,5 @@
-"""How numba compiles the checks of extents and the hints of generated code: a few instructions each.
+"""How numba compiles checks of extents, hints, and powers and shifts of integers as NumPy and Python have them: a few
+instructions each. LLVM's own shifts by 64 and more, and divisions by zero, have no meaning.
 
 In: extents or numbers. Out: instructions. As functions of their own numba would take 40 ms for each.
 
@@ -7,11 +8,13 @@ In: extents or numbers. Out: instructions. As functions of their own numba would
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core.typing.templates import signature
 
 from adjit.errors import Stretched
 from adjit.runtime.backend.arrays import told
@@ -32,6 +35,15 @@ from adjit.runtime.library.checks import (
     stored_extent,
 )
 from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub, usual
+from adjit.runtime.library.integers import (
+    NEGATIVE_COUNT,
+    NO_INTEGER,
+    integer_fmod,
+    integer_power,
+    shift_count,
+    shift_left,
+    shift_right,
+)
 
 
 def _of_sum(context: Any) -> Any:
@@ -148,3 +160,81 @@ def _bounded(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 
 told(check_bounds, _of_three, _bounded, 3)
+
+
+# ------------------------------------------------------------------------------------------------------------- integers
+
+
+def _type_of(*given: types.Type) -> types.Type | None:
+    if not all(isinstance(kind, types.Integer | types.Boolean) for kind in given):
+        return None
+    return types.uint64 if types.uint64 in given else types.intp
+
+
+def _of_one(context: Any) -> Any:
+    return lambda value: _type_of(value)
+
+
+def _of_two(context: Any) -> Any:
+    return lambda value, by: _type_of(value, by)
+
+
+def _lowered(function: Any, count: int) -> Any:
+    """Registers what writes the instructions, of operands that are all of one type."""
+
+    def register(write: Any) -> Any:
+        def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            kind = sig.return_type
+            wide = [context.cast(builder, a, t, kind) for a, t in zip(args, sig.args, strict=True)]
+            return write(context, builder, kind, *wide)
+
+        told(function, _of_one if count == 1 else _of_two, lower, count)
+        return write
+
+    return register
+
+
+def _holds(context: Any, builder: Any, holds: Any, said: str) -> None:
+    with builder.if_then(builder.not_(holds), likely=False):
+        context.call_conv.return_user_exc(builder, ValueError, (said,))
+
+
+@_lowered(integer_power, 2)
+def _power(context: Any, builder: Any, kind: Any, base: Any, exponent: Any) -> Any:
+    if kind.signed:
+        _holds(context, builder, builder.icmp_signed(">=", exponent, exponent.type(0)), NO_INTEGER)
+    made = context.get_function(operator.pow, signature(kind, kind, kind))
+    return made(builder, (base, exponent))
+
+
+@_lowered(integer_fmod, 2)
+def _fmod(context: Any, builder: Any, kind: Any, value: Any, by: Any) -> Any:
+    # of the least integer by -1 the instruction has no result: it is 0, as by 1
+    is_of_all = builder.icmp_unsigned("==", by, by.type(0))
+    if kind.signed:
+        is_of_all = builder.or_(is_of_all, builder.icmp_signed("==", by, by.type(-1)))
+    by = builder.select(is_of_all, by.type(1), by)
+    return builder.srem(value, by) if kind.signed else builder.urem(value, by)
+
+
+@_lowered(shift_count, 1)
+def _count(context: Any, builder: Any, kind: Any, count: Any) -> Any:
+    if kind.signed:
+        _holds(context, builder, builder.icmp_signed(">=", count, count.type(0)), NEGATIVE_COUNT)
+    return count
+
+
+@_lowered(shift_left, 2)
+def _left(context: Any, builder: Any, kind: Any, value: Any, count: Any) -> Any:
+    is_within = builder.icmp_unsigned("<", count, count.type(64))
+    shifted = builder.shl(value, builder.select(is_within, count, count.type(0)))
+    return builder.select(is_within, shifted, value.type(0))
+
+
+@_lowered(shift_right, 2)
+def _right(context: Any, builder: Any, kind: Any, value: Any, count: Any) -> Any:
+    is_within = builder.icmp_unsigned("<", count, count.type(64))
+    if kind.signed:
+        return builder.ashr(value, builder.select(is_within, count, count.type(63)))
+    shifted = builder.lshr(value, builder.select(is_within, count, count.type(0)))
+    return builder.select(is_within, shifted, value.type(0))

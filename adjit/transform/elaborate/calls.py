@@ -310,7 +310,16 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
             args = [displayed(ctx, a) for a in args]
             named = {name: displayed(ctx, value) for name, value in named.items()}
         args, named = [seen_by(a) for a in args], {name: seen_by(value) for name, value in named.items()}
-    return _resolved(frame, callee, list(args), dict(named))
+    found = _resolved(frame, callee, list(args), dict(named))
+    is_numpys = isinstance(callee, np.ufunc) or getattr(callee, "__module__", None) == "numpy"
+    return _told_whose(ctx, found, is_pythons=False) if is_numpys else found
+
+
+def _told_whose(ctx: Context, value: Value, is_pythons: bool) -> Value:
+    """A value of which it is told whether it is Python's number or NumPy's."""
+    if isinstance(value, ir.Var) and is_number(value):
+        ctx.whose[value] = is_pythons
+    return value
 
 
 # Packages whose functions have their derivatives in a module that is imported for them.
@@ -886,11 +895,11 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
     args = [elements(ctx, displayed(ctx, a)) for a in args]
     own = METHODS.get(method.name) or HOST_METHODS.get(method.name)
     if own is not None:
-        return own(frame, [owner, *args], dict(named))
+        return _told_whose(ctx, own(frame, [owner, *args], dict(named)), is_pythons=method.name == "item")
     function = getattr(np, method.name, None)
     if function is None or not hasattr(np.ndarray, method.name):
         raise ctx.unsupported(f"the array method `{method.name}`", _WRITE_OUT)
-    return _resolved(frame, function, [owner, *args], dict(named))
+    return _told_whose(ctx, _resolved(frame, function, [owner, *args], dict(named)), is_pythons=False)
 
 
 def _operator(name: str) -> Callable[..., Any] | None:

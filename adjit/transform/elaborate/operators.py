@@ -22,7 +22,7 @@ from adjit.rules.registry import class_of
 from adjit.transform import ir
 from adjit.transform.elaborate.control import either_value, of_option, unless_changing
 from adjit.transform.elaborate.records import call_method, class_of_object, fields_compared, method_of, opened
-from adjit.transform.elaborate.values import complexes, known_objects, lists, scalars, sharing
+from adjit.transform.elaborate.values import complexes, integers, known_objects, lists, scalars, sharing
 from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.choices import as_options, functions_in, holds_for, is_option
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, overlaps, paired
@@ -53,7 +53,7 @@ from adjit.transform.elaborate.values.values import (
     ndim,
 )
 from adjit.transform.elaborate.values.whole import whole_call
-from adjit.transform.ir.types import is_integer, typed_const
+from adjit.transform.ir.types import call_type, is_integer, typed_const
 from adjit.transform.source.outside import is_defined, read_attribute, static_attribute
 
 BINARY: dict[str, Any] = {
@@ -264,7 +264,16 @@ def applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
     """A function of numbers, real or complex: of these, or of the elements of these."""
     if any(map(is_array, args)):
         return elementwise(ctx, callee, args)
-    return complexes.call(ctx, callee, [a for a in args if is_scalar(a)])
+    numbers = [a for a in args if is_scalar(a)]
+    if all(isinstance(a, ir.Var | ir.Const) and is_integer(a.type) for a in numbers):
+        if (way := integers.way_of(ctx, callee, numbers)) is not None:
+            return integers.computed(ctx, way, [complexes.real(ctx, a) for a in numbers])
+        if (own := integers.of_python(ctx, callee, numbers)) is not None:
+            return own
+    if ctx.as_floats and isinstance(call_type(callee, tuple(map(dtype, numbers))), types.Float):
+        of_base = 1 if callee is operator.pow else len(numbers)  # an exponent stays the integer that it is
+        numbers = [integers.as_floats(ctx, a) if k < of_base else a for k, a in enumerate(numbers)]
+    return complexes.call(ctx, callee, numbers)
 
 
 def product(frame: Frame, callee: Any, left: Value, right: Value) -> Value:

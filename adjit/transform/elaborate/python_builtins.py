@@ -24,7 +24,7 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.containers import drained, get_item, listed
 from adjit.transform.elaborate.draws import seeded, seeded_state
-from adjit.transform.elaborate.operators import binary, truth
+from adjit.transform.elaborate.operators import applied, binary, truth
 from adjit.transform.elaborate.records import (
     as_plain,
     assign_attribute,
@@ -43,7 +43,7 @@ from adjit.transform.elaborate.records import (
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.choices import functions_in, is_text
-from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, stretched, total
+from adjit.transform.elaborate.values.elementwise import converted, elementwise, materialise, operand, stretched, total
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
 from adjit.transform.elaborate.values.lists import contents, elements
@@ -68,6 +68,7 @@ from adjit.transform.elaborate.values.values import (
     Value,
     as_stream,
     described,
+    dtype,
     is_array,
     is_list,
     is_number,
@@ -76,7 +77,7 @@ from adjit.transform.elaborate.values.values import (
     unordered,
 )
 from adjit.transform.elaborate.whole_arrays import indexing
-from adjit.transform.ir.types import const, is_integer, typed_const
+from adjit.transform.ir.types import const, is_integer, is_small_integer, typed_const
 from adjit.transform.source.marks import Checkpointed, checkpoint
 from adjit.transform.source.outside import is_defined
 
@@ -215,7 +216,7 @@ def _abs(frame: Frame, value: Value) -> Value:
         raise frame.ctx.mismatch(f"abs of {described(value)}", "Give a number or an array.")
     if is_array(value):
         return elementwise(frame.ctx, np.absolute, (value,))
-    return scalars.scalar(frame.ctx, abs, (operand(frame.ctx, value),))
+    return applied(frame.ctx, abs, (value,))
 
 
 def _to_number(name: str, kind: types.Type) -> Handler:
@@ -233,7 +234,9 @@ def _to_number(name: str, kind: types.Type) -> Handler:
         (number,) = operands_of(frame, name, items, named, 1)
         if is_integer(kind) and isinstance(number.type, types.Float):
             return scalars.scalar(frame.ctx, int, (number,))
-        return scalars.cast(frame.ctx, number, kind)
+        made = scalars.cast(frame.ctx, number, kind)
+        frame.ctx.whose[made] = True
+        return made
 
     return handle
 
@@ -300,6 +303,9 @@ def _sum_builtin(frame: Frame, value: Value, start: Value | None) -> Value:
         value = elements(ctx, listed(frame, value))
     if is_array(value):
         result = total(ctx, value, None if ndim(value) == 1 else (0,))
+        if ctx.is_plain and is_small_integer(dtype(value)):
+            # NumPy's numbers and arrays, one after the other, and not np.sum
+            result = converted(ctx, result, dtype(value))
         return result if start is None else binary(frame, operator.add, start, result)
     accumulated: Value = const(0) if start is None else start
     for item in static_items(ctx, value, "the argument of sum"):
@@ -360,10 +366,14 @@ ASKING = frozenset((isinstance, type, hasattr, callable, bool))
 
 def iteration(frame: Frame, iterated: Value) -> tuple[Range, Callable[[ir.Operand], Value]]:
     """The range a loop runs over, and what its target is bound to at a counter."""
+
+    def at(counter: ir.Operand) -> Value:
+        frame.ctx.whose[counter] = True
+        return counter if isinstance(iterated, Range) else _item(frame, iterated, counter)
+
     if isinstance(iterated, Range):
-        return iterated, lambda counter: counter
-    trips = Range(ir.integer(0), length(frame, iterated), ir.integer(1))
-    return trips, lambda counter: _item(frame, iterated, counter)
+        return iterated, at
+    return Range(ir.integer(0), length(frame, iterated), ir.integer(1)), at
 
 
 def length(frame: Frame, iterated: Value) -> ir.Operand:

@@ -18,7 +18,7 @@ from numba import types
 
 from adjit.runtime.library import broadcast_extent, stored_extent
 from adjit.transform import ir
-from adjit.transform.elaborate.values import arrays, complexes, scalars
+from adjit.transform.elaborate.values import arrays, complexes, integers, scalars
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -109,18 +109,23 @@ def stretched_index(ctx: Context, extent: ir.Operand, whole: ir.Operand) -> Call
 def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = "") -> Value:
     """A scalar function applied to arrays and numbers, lazily; of arrays of rank 0 it is a number, as in NumPy."""
     shape = broadcast_shapes(ctx, [arrays.shape_of(ctx, a) for a in args if is_array(a)])
-    kind, is_narrow = _element_type(ctx, callee, args)
+    way = integers.way_of(ctx, callee, args)
+    kind, is_narrow = _element_type(ctx, callee, args) if way is None else (way.made, False)
+    if isinstance(kind, types.Float):
+        args = [integers.as_floats(ctx, a) for a in args]
     elements = [stretched(ctx, a, shape) for a in args]
 
     def element(index: Index) -> Number:
         found = [e(index) for e in elements]
+        if way is not None:
+            return integers.computed(ctx, way, [complexes.real(ctx, f) for f in found], name)
         if is_narrow:
             return scalars.wrapped(ctx, callee, [complexes.real(ctx, f) for f in found], kind, name)
         made = complexes.call(ctx, callee, found, name)
         return made if isinstance(made, Complex) else scalars.cast(ctx, made, kind)
 
     if not shape:
-        return complexes.call(ctx, callee, [e(()) for e in elements], name)
+        return element(()) if way is not None else complexes.call(ctx, callee, [e(()) for e in elements], name)
     return expression(args, shape, kind, element, is_dear=callee not in _CHEAP)
 
 
@@ -159,13 +164,18 @@ def where(ctx: Context, condition: Value, yes: Value, no: Value) -> Value:
     shape = broadcast_shapes(ctx, [arrays.shape_of(ctx, a) for a in args if is_array(a)])
     test, one, other = (stretched(ctx, a, shape) for a in args)
 
+    way = integers.way_of(ctx, operator.add, (yes, no)) if any(map(is_array, args)) else None
+
+    def side(number: Number) -> Number:
+        return number if way is None else complexes.cast(ctx, number, way.made)
+
     def chosen(index: Index) -> Number:
         is_one = complexes.truth(ctx, test(index))
-        return complexes.chosen(ctx, is_one, lambda: one(index), lambda: other(index), "selected")
+        return complexes.chosen(ctx, is_one, lambda: side(one(index)), lambda: side(other(index)), "selected")
 
     if not any(map(is_array, args)):
         return chosen(())
-    kind, _ = _element_type(ctx, operator.add, (yes, no))
+    kind = _element_type(ctx, operator.add, (yes, no))[0] if way is None else way.made
     return expression(args, shape, kind, lambda index: complexes.cast(ctx, chosen(index), kind))
 
 
@@ -280,6 +290,7 @@ def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None
         made = types.float64 if accumulate in (operator.truediv, np.divide) else dtype(value)
         check_kept(ctx, kind, made, "in place")
     has_derivative = isinstance(kind, types.Float | types.Complex)
+    way = None if accumulate is None else integers.way_of(ctx, accumulate, (target, value))
     adds = accumulate in (operator.add, operator.sub) and has_derivative and dtype(value) == kind
 
     def body(index: Index) -> None:
@@ -288,7 +299,9 @@ def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None
             added = new if accumulate is operator.add else complexes.call(ctx, operator.neg, (new,))
             arrays.store(ctx, target, index, added, add=True)
             return
-        if accumulate is not None:
+        if way is not None:
+            new = integers.computed(ctx, way, [complexes.real(ctx, n) for n in (arrays.load(ctx, target, index), new)])
+        elif accumulate is not None:
             new = complexes.call(ctx, accumulate, (arrays.load(ctx, target, index), new))
         arrays.store(ctx, target, index, new)
 

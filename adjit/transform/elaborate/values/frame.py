@@ -151,6 +151,10 @@ class Context:
         self.distinct: set[ir.Operand] = set()  # arrays of integers that are all different, as the user promises
         # numbers that NumPy gives as views of rank 0
         self.elements_of_views: set[ir.Operand] = set()
+        # whether numbers are Python's, or else NumPy's, where what makes them does not tell; None of what may be either
+        self.whose: dict[ir.Operand, bool | None] = {}
+        # integers that are others, or none, as floats: what makes them so
+        self.as_floats: dict[ir.Operand, Callable[[], ir.Operand]] = {}
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,
         # are literals weak), a derivative on argument values, a call of a function defined inside another, and which
         # parameters a rule reads once
@@ -183,6 +187,12 @@ class Context:
             self.frames.pop()
         if caller is not None:
             caller.env.update(frame.lists())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether NumPy's and Python's arithmetic counts: in the user's functions that numba does not compile."""
+        is_users = self.notes_order and self.kernel is None and self.frame is not None
+        return is_users and self.frame is not None and not self.frame.is_compiled
 
     def depth(self) -> tuple[int, int]:
         """How many regions are open that are no sides of branches, and how many items are run through."""

@@ -81,8 +81,11 @@ def item(ctx: Context, value: Grown, index: ir.Operand) -> Value:
     if isinstance(cell, View):
         path = _PATHS[cell.part]
         cell = cell.cell
+    found = read_item(ctx, value, index)
+    if isinstance(found, ir.Var):
+        ctx.whose[found] = None
     # what is within an item is not known by an item of its own
-    return _placed(read_item(ctx, value, index), cell if isinstance(cell, Cell) else None, index, path)
+    return _placed(found, cell if isinstance(cell, Cell) else None, index, path)
 
 
 _PATHS: Mapping[str, tuple[int, ...]] = {"keys": (0,), "values": (1,), "items": ()}
