@@ -125,9 +125,16 @@ def signature(function: FunctionType) -> inspect.Signature:
     return inspect.signature(bare)
 
 
+def file_of(function: FunctionType) -> str:
+    """The file, notebook cell or prompt that the function was written in."""
+    own = function.__code__.co_filename
+    # what reloads a part of a file may execute its text
+    return str(function.__globals__.get("__file__", own)) if own == "<string>" else own
+
+
 def file_lines(function: FunctionType) -> tuple[str, ...]:
     """All lines of the file, notebook cell or prompt that the function was written in."""
-    filename = function.__code__.co_filename
+    filename = file_of(function)
     linecache.checkcache(filename)
     lines = linecache.getlines(filename, function.__globals__)
     if not lines:

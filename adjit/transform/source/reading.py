@@ -30,6 +30,7 @@ from adjit.transform.source.callables import (
     NO_TEXT,
     compiled_by,
     file_lines,
+    file_of,
     python_function,
     signature,
     unavailable,
@@ -123,7 +124,7 @@ class FunctionSource:
     @property
     def first_line(self) -> Place:
         """Where the function begins."""
-        number = self._text.line_shift + 1
+        number = self._text.definition.lineno
         text = self._text.lines[number - 1].rstrip("\n")
         return Place(self.filename, self.name, number, 0, len(text), text)
 
@@ -172,7 +173,7 @@ def read_source(function: object) -> FunctionSource:
     plain = python_function(function)
     function_read(plain)
     code = plain.__code__
-    text = _parse(code.co_filename, code, file_lines(plain))
+    text = _parse(file_of(plain), code, file_lines(plain))
     closure: dict[str, Any] = {}
     for name, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True):
         # it is empty while the enclosing function has not assigned the variable yet
@@ -180,7 +181,7 @@ def read_source(function: object) -> FunctionSource:
             closure[name] = cell.cell_contents
     return FunctionSource(
         name=code.co_name,
-        filename=code.co_filename,
+        filename=file_of(plain),
         node=text.node,
         parameters=signature(plain),
         globals=plain.__globals__,
@@ -237,13 +238,17 @@ def _in_whole(filename: str, code: CodeType, lines: tuple[str, ...]) -> Definiti
     tree, compiled = whole
     found = _definition(tree, code)
     if found is None or not (code in compiled or _is_rewritten_by_pytest(code)):
+        # other lines of the file were edited, or what reloads one function of a file has no lines for it
+        moved = next((one for one in compiled if one.co_name == code.co_name and _is_alike(one, code)), None)
+        found = None if moved is None else _definition(tree, moved)
+    if found is None:
         # Python 3.13 keeps one such text, that of its option -c, for all that is executed as a string
-        is_no_file = filename == "<string>"
+        is_no_file = code.co_filename == "<string>"
         raise unavailable(code, NO_TEXT if is_no_file else "What stands there now is not the code that runs.")
     return found
 
 
-_Read = tuple[ast.Module, frozenset[CodeType]]
+_Read = tuple[ast.Module, tuple[CodeType, ...]]
 
 
 @functools.lru_cache(maxsize=64)
@@ -257,7 +262,7 @@ def _compiled(text: str, filename: str, flags: int) -> _Read | None:
     flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
         tree = ast.parse(text, filename)
-        codes = frozenset(_codes(compile(text, filename, "exec", flags=flags, dont_inherit=True)))
+        codes = tuple(_codes(compile(text, filename, "exec", flags=flags, dont_inherit=True)))
     except (SyntaxError, ValueError):
         return None
     return tree, codes
@@ -268,6 +273,19 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _codes(constant)
+
+
+def _is_alike(one: CodeType, other: CodeType) -> bool:
+    """Whether code does the same as other code, wherever their texts stand."""
+    parts, others = map(_without_places, (one, other))
+    return parts == others
+
+
+def _without_places(code: CodeType) -> CodeType:
+    consts = [_without_places(c) if isinstance(c, CodeType) else c for c in code.co_consts]
+    if code.co_name != "<lambda>" and consts and isinstance(consts[0], str):
+        consts[0] = ""  # what a function says of itself may be indented in another way
+    return code.replace(co_firstlineno=1, co_linetable=b"", co_qualname=code.co_name, co_consts=tuple(consts))
 
 
 def _is_rewritten_by_pytest(code: CodeType) -> bool:

@@ -1,3 +1,4 @@
+import ast
 import functools
 
 import libcst as cst
@@ -252,6 +253,47 @@ def test_changed_file():
     define("def f(x):\n    return x * 3.0\n", "<changing>")
     with pytest.raises(SourceUnavailable, match="not the code that runs"):
         read_source(f)
+
+
+EDITED = """
+class Model:
+    def loss(self, x):
+        # a comment
+        k = [lambda v: v * -0.0, lambda v: v * 0.0]
+        return (x *
+                2.0) + k[1](x)
+"""
+
+
+def test_other_lines_of_the_file_were_edited():
+    f = define(EDITED, "<moving>")["Model"].loss
+    more = define(f"# more\n\n{EDITED}", "<moving>")["Model"].loss
+    source, moved = read_source(f), read_source(more)
+    assert f.__code__ != more.__code__
+    assert [shown(s, node)[1] for s in (source, moved) for node in statements(s)] == [
+        "k = [lambda v: v * -0.0, lambda v: v * 0.0]", "return (x *",
+    ] * 2  # fmt: skip
+    assert source.first_line.line == moved.first_line.line == 5
+    define(EDITED.replace("-0.0", "0.0"), "<moving>")
+    with pytest.raises(SourceUnavailable, match="not the code that runs"):
+        read_source(f)
+
+
+def test_one_function_of_a_file_is_compiled_anew(tmp_path):
+    """As IPython's autoreload does it: its text without comments, under another class, or of no file at all."""
+    made = define(EDITED, "<patched>")
+    text = ast.unparse(ast.parse(EDITED)).replace("class Model", "class __autoreload_class__")
+    for name in ("<patched>", "<string>"):
+        there = {"__file__": "<patched>"}
+        exec(compile(text, name, "exec"), there)
+        own = there["__autoreload_class__"].loss
+        assert own.__code__ != made["Model"].loss.__code__
+        source = read_source(own)
+        assert (source.filename, source.first_line.line) == ("<patched>", 3)
+        assert source.comments_above(statements(source)[0]) == ("# a comment",)
+    with pytest.raises(SourceUnavailable, match="executed as a string"):
+        exec("def f(x):\n    return x", there)
+        read_source(there["f"])
 
 
 MARGIN = '''
