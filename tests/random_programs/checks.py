@@ -233,16 +233,11 @@ class _Case:
                 self.same_for_others()
             if self.how.misfits and self.is_number:
                 self.stays_inside()
-            if self.how.twice:
-                self.pullback_twice()
-            if self.how.several:
-                self.several_at_once()
-            if self.how.into or self.asked.get("way") == "into":
-                self.stored_into()
-            if self.how.second and self.is_number:
-                self.second_order()
+            self.other_ways()
         if self.how.compiled:
+            self.options = dispatch.dataclasses.replace(self.options, target="cpu")
             self.compiled()
+            self.other_ways()
 
     # ------------------------------------------------------------------------------------------ first order
 
@@ -272,7 +267,7 @@ class _Case:
             self.same_value(value, "reverse mode")
         found, tangent = self.forward(self.options)
         self.same_value(found, "forward mode")
-        self.bars = bars
+        self.bars, self.tangent = bars, tangent
         reverse = sum(_dot(bar, self.direction[k]) for k, bar in zip(self.wrt, bars, strict=True))
         forward = _dot(self.seed, tangent)
         self.agree(reverse, forward, bars)
@@ -401,9 +396,19 @@ class _Case:
 
     # ------------------------------------------------------------------------------------------ other ways to ask
 
+    def other_ways(self) -> None:
+        if self.how.twice:
+            self.pullback_twice()
+        if self.how.several:
+            self.several_at_once()
+        if self.how.into or self.asked.get("way") == "into":
+            self.stored_into()
+        if self.how.second and self.is_number:
+            self.second_order()
+
     def same_for_others(self) -> None:
         """Made for one size, asked for another."""
-        arguments, kept = self.arguments, (self.value, self.seed, self.direction, self.bars)
+        arguments, kept = self.arguments, (self.value, self.seed, self.direction, self.bars, self.tangent)
         try:
             self.at(self.plain_module["others"]())
         except Exception:  # noqa: BLE001  plain Python does not take them
@@ -416,7 +421,7 @@ class _Case:
             except NotSmooth:
                 pass
         self.at(arguments)
-        self.value, self.seed, self.direction, self.bars = kept
+        self.value, self.seed, self.direction, self.bars, self.tangent = kept
 
     def stays_inside(self) -> None:
         """Asked for an array that is longer than what it meets: where NumPy raises, nothing is read beyond an end.
@@ -439,7 +444,7 @@ class _Case:
     def pullback_twice(self) -> None:
         arguments = self.fresh()
         options = {k: v for k, v in self.asked.items() if k in ("parallel", "memory_limit")}
-        value, pullback = adjit.vjp(self.function, *arguments, target="python", **options)
+        value, pullback = adjit.vjp(self.function, *arguments, target=self.options.target, **options)
         self.unchanged(arguments, "vjp")
         self.same_value(value, "vjp")
         first, second = pullback(self.seed), pullback(self.seed)
@@ -453,7 +458,8 @@ class _Case:
             return
         draw = np.random.default_rng(11)
         names = ("parallel", "memory_limit")
-        options: dict[str, Any] = {k: v for k, v in self.asked.items() if k in names} | {"target": "python"}
+        options: dict[str, Any] = {k: v for k, v in self.asked.items() if k in names}
+        options["target"] = self.options.target
         seeds = [_random(self.value, draw) for _ in range(3)]
         _, pullback = adjit.vjp(self.function, *self.fresh(), **options)
         together = pullback(_stacked(seeds), several=True)
@@ -517,16 +523,19 @@ class _Case:
             raise Wrong(Outcome.WRONG_DERIVATIVE, f"second order {forward}, differences {expected}", "second order")
 
     def compiled(self) -> None:
-        options = dispatch.dataclasses.replace(self.options, target="cpu")
-        value, bars = self.reverse(options)
+        """Both modes, compiled, and reverse mode also as numba reads it from bytecode."""
+        value, bars = self.reverse(self.options)
         if value is not None:
             self.same(value, self.value, "the compiled value, and plain Python's", Outcome.COMPILED)
         for mine, bar in zip(bars, self.bars, strict=True):
             self.same(mine, bar, "the compiled gradient, and the text's", Outcome.COMPILED)
+        found, tangent = self.forward(self.options)
+        self.same(found, self.value, "the value of compiled forward mode, and plain Python's", Outcome.COMPILED)
+        self.same(tangent, self.tangent, "the compiled tangent, and the text's", Outcome.COMPILED)
         with mock.patch.dict(os.environ, ADJIT_READING="0"):
             # what is derived is kept, and would be what it was
             dispatch._slot.cache_clear()
-            by_bytecode = self.reverse(options)
+            by_bytecode = self.reverse(self.options)
         for mine, other in zip(flat([value, *bars]), flat([*by_bytecode[:1], *by_bytecode[1]]), strict=True):
             if mine is not None and np.asarray(mine).tobytes() != np.asarray(other).tobytes():
                 raise Wrong(Outcome.COMPILED, f"read from the text {mine!r}, from bytecode {other!r}", "bits")
