@@ -75,6 +75,7 @@ from adjit.transform.elaborate.records import (
     call_method,
     called_object,
     check_class,
+    classes_of,
     constructed,
     has,
     method_of,
@@ -117,6 +118,7 @@ from adjit.transform.elaborate.values.values import (
     Lazy,
     Method,
     OneOf,
+    Range,
     Record,
     Running,
     Shape,
@@ -205,14 +207,34 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         return ir.Const(0.0, types.float64)
     if is_number(owner) and name == "dtype":
         return Static(np.dtype(str(dtype(owner))))
+    if is_number(owner) and name in _OF_NUMBERS:
+        return _OF_NUMBERS[name]
+    if isinstance(owner, Range) and name in ("start", "stop", "step"):
+        return getattr(owner, name)  # type: ignore[no-any-return]
     return _method_of(frame, owner, name)
 
 
+# Where a number has these, it is NumPy's.
+_OF_NUMBERS: Mapping[str, Value] = {"shape": TupleValue(()), "ndim": ir.integer(0), "size": ir.integer(1)}
+
+
 def _method_of(frame: Frame, owner: Value, name: str) -> Value:
-    """`owner.name`, of what is known by its methods, and by the attributes that numba was told of."""
+    """`owner.name`, of what is known by its methods, and by the attributes that numba was told of. What is neither is
+    refused, before anybody asks what it is."""
     is_own = frame.is_compiled and not has(owner, name)
     found = attribute_implemented(frame, owner, name) if is_own else None
-    return Method(owner, name) if found is None else found
+    if is_own:
+        return Method(owner, name) if found is None else found
+    kinds = classes_of(owner)
+    if not kinds or name in METHODS or name in HOST_METHODS or any(callable(getattr(k, name, None)) for k in kinds):
+        return Method(owner, name)
+    if not any(hasattr(kind, name) for kind in kinds):
+        raise frame.ctx.unsupported(f"{described(owner)} has no attribute `{name}`", "Look for the right name.")
+    raise frame.ctx.unsupported(
+        f"the attribute `{name}` of {described(owner)}",
+        "Decide before the function is called, and pass what is to be known.",
+        why="How an array lies in memory, and whose that is, is not known here.",
+    )
 
 
 def _gives_method(owner: Value, name: str) -> bool:

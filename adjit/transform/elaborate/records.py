@@ -606,7 +606,7 @@ def is_instance(frame: Frame, value: Value, kinds: Value) -> Value:
     asked = tuple(one.value for one in given if isinstance(one, Static) and isinstance(one.value, type))
     if len(asked) < len(given):
         raise frame.ctx.unsupported("isinstance with something that is no class", "Give a class, or a tuple of some.")
-    may_be = _classes_of(value)
+    may_be = classes_of(value)
     # to a rule numbers are Python's
     may_be = may_be[:1] if frame.is_rule else may_be
     answers = {any(issubclass(own, kind) for kind in asked) for own in may_be}
@@ -621,7 +621,7 @@ def is_instance(frame: Frame, value: Value, kinds: Value) -> Value:
 
 def class_of_value(frame: Frame, value: Value) -> Value:
     """`type(value)`, `value.__class__`."""
-    kinds = _classes_of(value)
+    kinds = classes_of(value)
     if len(kinds) != 1:
         raise frame.ctx.unsupported(
             f"the class of {described(value)}",
@@ -662,7 +662,7 @@ def as_plain(whole: type) -> Callable[[Frame, Value], Value]:
     return handle
 
 
-def _classes_of(value: Value) -> tuple[type, ...]:
+def classes_of(value: Value) -> tuple[type, ...]:
     """The classes of which a value may be in Python."""
     if isinstance(value, Table):
         of_default = collections.Counter if value.default == Static(collections.Counter) else collections.defaultdict
@@ -695,9 +695,13 @@ def get_attribute(frame: Frame, owner: Value, name: Value, default: Value | None
     """`getattr(owner, name, default)`."""
     if not isinstance(name, Static) or not isinstance(name.value, str):
         raise frame.ctx.unsupported("getattr with a name that is not constant", "Write the name.")
-    if default is not None and not has(owner, name.value):
-        return default
-    return frame.ctx.attribute(frame, owner, name.value)
+    if default is None:
+        return frame.ctx.attribute(frame, owner, name.value)
+    is_there = _may_have(frame, owner, name.value)
+    found = frame.ctx.attribute(frame, owner, name.value) if is_there is not False else default
+    if is_there is None and found != default:
+        raise _of_either(frame.ctx, owner, name.value)
+    return found
 
 
 def assign_attribute(frame: Frame, owner: Value, name: Value, value: Value) -> Value:
@@ -725,7 +729,25 @@ def has_attribute(frame: Frame, owner: Value, name: Value) -> Value:
     """`hasattr(owner, name)`."""
     if not isinstance(name, Static) or not isinstance(name.value, str):
         raise frame.ctx.unsupported("hasattr with a name that is not constant", "Write the name.")
-    return ir.boolean(has(owner, name.value))
+    is_there = _may_have(frame, owner, name.value)
+    if is_there is None:
+        raise _of_either(frame.ctx, owner, name.value)
+    return ir.boolean(is_there)
+
+
+def _may_have(frame: Frame, owner: Value, name: str) -> bool | None:
+    """Whether a value has that attribute; None of a number that has it if it is NumPy's; in rules they are Python's."""
+    kinds = classes_of(owner)
+    answers = {hasattr(kind, name) for kind in (kinds[:1] if frame.is_rule else kinds)}
+    return has(owner, name) if len(answers) < 2 else None
+
+
+def _of_either(ctx: Context, owner: Value, name: str) -> errors.AdjitError:
+    return ctx.unsupported(
+        f"whether {described(owner)} has the attribute `{name}`",
+        "Ask `np.ndim(x) > 0`, or `isinstance(x, np.ndarray)`; or decide it before the function is called.",
+        why="Whether it is NumPy's or Python's is not known when the code is compiled.",
+    )
 
 
 def has(owner: Value, name: str) -> bool:
@@ -735,4 +757,4 @@ def has(owner: Value, name: str) -> bool:
     if isinstance(owner, Static):
         return is_defined(owner.value, name)
     is_field = isinstance(owner, TupleValue) and name in owner.fields
-    return is_field or any(is_defined(own, name) for own in _classes_of(owner))
+    return is_field or any(is_defined(own, name) for own in classes_of(owner))
