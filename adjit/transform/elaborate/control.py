@@ -386,8 +386,14 @@ def _join(
                 side.yields.append(_brought(ctx, name, None if value is None else next(rest), type_))
         outs.append(_variable(name, type_))
         made.append(outs[-1])
+        if isinstance(type_, types.Float) and any(_is_whole(one) or one in ctx.of_two_kinds for one in row):
+            ctx.of_two_kinds.add(outs[-1])
     found_value = rebuild(shape, made)
     return as_copy(found_value) if is_copy else found_value
+
+
+def _is_whole(value: ir.Operand) -> bool:
+    return isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Integer | types.Boolean)
 
 
 def _without_raised(

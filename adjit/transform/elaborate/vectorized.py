@@ -21,6 +21,7 @@ from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.elementwise import broadcast_shapes, converted, expression, materialise, stretched
 from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.handlers import taken
+from adjit.transform.elaborate.values.texts import Unknown, known_object
 from adjit.transform.elaborate.values.values import Index, Number, Static, Value, dtype, is_array, is_scalar
 from adjit.transform.ir.types import type_of
 
@@ -31,14 +32,21 @@ class Vectorized:
 
     function: Any
     types: tuple[str, ...] = ()  # NumPy's codes of those that a call is made with, `dd->d`; () for any
+    is_numbas: bool = False  # whose results are of one type for all paths
+    otypes: tuple[Any, ...] | None = None  # those of the results, as np.vectorize is given them
 
 
 def vectorizing(frame: Frame, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    """`np.vectorize(f)`; which types are asked for makes no difference, as the results have theirs."""
+    """`np.vectorize(f)`."""
     other = next((name for name in named if name not in ("otypes", "doc", "cache")), None)
     if len(args) != 1 or other is not None or not isinstance(args[0], Static):
         raise frame.ctx.unsupported("np.vectorize with these arguments", "Give it a function of numbers alone.")
-    return Static(Vectorized(args[0].value))
+    try:
+        asked = known_object(named.get("otypes", Static(None)))
+        otypes = np.vectorize(len, otypes=asked).otypes
+    except (Unknown, TypeError, ValueError):
+        raise frame.ctx.mismatch("otypes of np.vectorize that are no types", "Write otypes=[float].") from None
+    return Static(Vectorized(args[0].value, otypes=None if otypes is None else tuple(otypes)))
 
 
 def vectorized(
@@ -50,7 +58,7 @@ def vectorized(
     if isinstance(callee, np.vectorize) and (callee.signature is not None or callee.excluded):
         raise ctx.unsupported("np.vectorize with `signature` or `excluded`", "Give it a function of numbers alone.")
     given = [materialise(ctx, taken(frame, "np.vectorize", "value", a)) for a in (*args, *named.values())]
-    made: types.Type | None = None
+    made = _returned(ctx, callee.otypes)
     if isinstance(callee, Vectorized) and callee.types:
         given, made = _of_types(ctx, callee.types, given)
     shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in given if is_array(a)])
@@ -62,11 +70,29 @@ def vectorized(
         found = ctx.call(frame, Static(function), numbers[: len(args)], by_name)
         if not is_scalar(found):
             raise ctx.unsupported("np.vectorize of a function that does not return a number", "Write a loop.")
+        if made is None and found in ctx.of_two_kinds and not (isinstance(callee, Vectorized) and callee.is_numbas):
+            raise ctx.unsupported(
+                "np.vectorize of a function that returns an integer on one path and a float on another",
+                "Return floats (0.0 for 0), or say which: np.vectorize(f, otypes=[float]).",
+                why="NumPy makes all results of the type that the first one has.",
+            )
         return found if made is None else converted(ctx, found, made)  # type: ignore[return-value]
 
     with ctx.builder.region():
         kind = dtype(element((ir.integer(0),) * len(shape)))
     return materialise(ctx, expression(given, shape, kind, element)) if shape else element(())
+
+
+def _returned(ctx: Context, asked: Any) -> types.Type | None:
+    """The type that the results are cast to, as otypes says; None for that of the function's own."""
+    if asked is None:
+        return None
+    kinds = [np.dtype(one) for one in asked]
+    if len(kinds) != 1 or kinds[0].kind not in "biuf" or kinds[0].char in "eg":
+        raise ctx.unsupported(
+            f"np.vectorize with otypes of {', '.join(map(str, kinds))}", "Give it one type of numbers: otypes=[float]."
+        )
+    return type_of(kinds[0].type(0))
 
 
 def of_numba(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
@@ -79,7 +105,9 @@ def of_numba(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[st
     if other is not None or len(args) != callee.nin:
         what = f"{callee.__name__} with {len(args)} arguments" if other is None else f"argument `{other}`"
         raise ctx.unsupported(f"{what} of what numba.vectorize makes", f"Give it {callee.nin}, and `out` by name.")
-    return into(frame, named.get("out"), vectorized(frame, Vectorized(function, signatures), args, {}), fixed=0)
+    return into(
+        frame, named.get("out"), vectorized(frame, Vectorized(function, signatures, is_numbas=True), args, {}), fixed=0
+    )
 
 
 def _of_types(ctx: Context, signatures: Sequence[str], given: Sequence[Value]) -> tuple[list[Value], types.Type | None]:

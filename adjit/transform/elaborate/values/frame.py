@@ -55,6 +55,8 @@ from adjit.transform.source.structures import ARRAYS, known_by
 
 ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here
 KEPT = "kept"  # one of the roots of an item of a list that grows, which stands for an array that has other names
+# what notes of copies say of arrays that lists have, and of such an item that somebody else has, too
+ITEMS, ITEM = "an item of a list that grows", "item"
 
 
 class Context:
@@ -148,6 +150,8 @@ class Context:
         self.stale: set[object] = set()
         # copies that stand for views in which elements stand several times
         self.overlapping: set[object] = set()
+        # numbers that are floats here, and in Python integers on one path
+        self.of_two_kinds: set[ir.Operand] = set()
         self.distinct: set[ir.Operand] = set()  # arrays of integers that are all different, as the user promises
         # numbers that NumPy gives as views of rank 0
         self.elements_of_views: set[ir.Operand] = set()
