@@ -27,8 +27,8 @@ _HOMES = {
     "thread_number trunc",
     "launch": "block_count bounds cover in_blocks one_block one_thread parts row_count rows rows_across rows_along "
     "share spread thread_count",
-    "memory": "arange check_output check_separate clear_workspaces constant copy copy_in_f_order empty empty_like full "
-    "full_like linspace number ones ones_like read reshaped sliced transposed zeros zeros_like",
+    "memory": "arange check_apart check_output check_separate clear_workspaces constant copy copy_in_f_order empty "
+    "empty_like full full_like linspace number ones ones_like read reshaped sliced transposed zeros zeros_like",
     "ordered": "add_in_order",
     "promises": "unique",
     "streams": "current on",

@@ -115,9 +115,9 @@ class Unwritten(AdjitError):
 
 
 class Aliased(AdjitError):
-    """Two arguments share memory and one of them is written."""
+    """Two arguments share memory, or elements of one do, and it is written."""
 
-    usual = "Pass a copy of one of them."
+    usual = "Pass a copy."
 
 
 class Race(AdjitError):

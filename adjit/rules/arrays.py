@@ -193,8 +193,8 @@ def repeat(a, repeats):
 # ------------------------------------------------------------------------------------------------- diagonals, triangles
 
 
-def as_view(copy, base, what):
-    """`copy`, which stands for the read-only view of `base` that `what` takes in NumPy: the compiler notes it."""
+def as_view(copy, base, what, readonly=True):
+    """`copy`, which stands for the view of `base` that `what` takes in NumPy: the compiler notes it."""
     return copy
 
 

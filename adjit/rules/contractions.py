@@ -5,12 +5,12 @@ In: the arguments of the NumPy function; axes and subscripts are static. Out: wh
     np.einsum("ij,jk->ik", a, b)      np.dot(a, b)          np.tensordot(a, b, 1)      np.dot of a and b as matrices
 """
 
-
 import numpy as np
 
-from adjit.rules.arrays import overlaps
+from adjit.rules.arrays import as_view, overlaps
 from adjit.rules.axes import product
 from adjit.rules.registry import builtin, known_when_compiled
+from adjit.rules.shapes import copied_diagonal
 
 general, decomposition = builtin.general, builtin.decomposition
 
@@ -175,6 +175,8 @@ def einsum(all_given, optimize=False):
     operands = all_given[1:]
     letters = letters_of(all_given[0], tuple(np.ndim(a) for a in operands))
     output = letters[len(operands)]
+    if len(operands) == 1 and set_of(letters[0]) == set_of(output):
+        return taken_as_view(operands[0], letters[0], output)
     found, own = simplified(operands[0], letters[0], needed(letters[1:]))
     for k in tuple(range(1, len(operands))):
         other, its = simplified(operands[k], letters[k], needed(letters[:k] + letters[k + 1 :]))
@@ -186,6 +188,22 @@ def einsum(all_given, optimize=False):
     if left == output:
         return found
     return np.transpose(found, tuple(place_of(c, left) for c in output)).copy()
+
+
+@known_when_compiled
+def set_of(letters):
+    return tuple(sorted(set(letters)))
+
+
+def taken_as_view(a, letters, output):
+    """The view of one operand that no sum is taken of: its axes in another order, and its diagonals."""
+    pair = repeated(letters)
+    if len(pair) == 0:
+        return np.transpose(a, tuple(place_of(c, letters) for c in output))
+    own, rest = diagonal_of(a, letters, pair)
+    if len(repeated(rest)) > 0:
+        raise NotImplementedError(TWICE)
+    return np.transpose(as_view(own, a, "np.einsum", False), tuple(place_of(c, rest) for c in output))
 
 
 @known_when_compiled
@@ -208,21 +226,25 @@ def repeated(letters):
     return ()
 
 
+TWICE = "np.einsum of an operand with two letters repeated, or one three times"
+
+
 def simplified(a, letters, others):
     """An operand without repeated letters, and without those that are nowhere else."""
     pair = repeated(letters)
-    if len(pair) > 0:
-        first, second = pair[0], pair[1]
-        rest = tuple(letters[k] for k in range(len(letters)) if k != first and k != second)
-        return simplified_again(np.diagonal(a, 0, first, second), rest + (letters[first],), others)
-    return summed_out(a, letters, others)
+    if len(pair) == 0:
+        return summed_out(a, letters, others)
+    own, rest = diagonal_of(a, letters, pair)
+    if len(repeated(rest)) > 0:
+        raise NotImplementedError(TWICE)
+    return summed_out(own, rest, others)
 
 
-def simplified_again(a, letters, others):
-    pair = repeated(letters)
-    if len(pair) > 0:
-        raise NotImplementedError("np.einsum of an operand with two letters repeated, or one three times")
-    return summed_out(a, letters, others)
+def diagonal_of(a, letters, pair):
+    """An operand without a letter that it has at these two places, but for the last axis, and its letters."""
+    first, second = pair[0], pair[1]
+    rest = tuple(letters[k] for k in range(len(letters)) if k != first and k != second)
+    return copied_diagonal(a, 0, first, second), rest + (letters[first],)
 
 
 def summed_out(a, letters, others):

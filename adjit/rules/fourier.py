@@ -212,6 +212,8 @@ def shifted(x, axes, is_back):
         axes = tuple(range(x.ndim))
     if np.ndim(axes) == 0:
         return rolled(x, axes, is_back)
+    if len(axes) == 0:
+        return x.copy()
     for axis in axes:
         x = rolled(x, axis, is_back)
     return x

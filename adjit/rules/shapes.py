@@ -8,6 +8,7 @@ views and numba can, else arrays of their own.
 
 import numpy as np
 
+from adjit.rules.arrays import as_view
 from adjit.rules.axes import normal_axes, one_axis, product
 from adjit.rules.registry import builtin
 
@@ -102,7 +103,7 @@ def asarray_chkfinite(a, dtype=None):
     return found
 
 
-decomposition(np.astype)(lambda x, dtype, copy=True: x.astype(dtype))
+decomposition(np.astype)(lambda x, dtype, copy=True: x.astype(dtype) if copy else np.asarray(x, dtype))
 
 
 @decomposition(np.require)
@@ -276,9 +277,7 @@ def array_split(ary, indices_or_sections, axis=0):
 
 
 decomposition(np.vsplit)(lambda ary, indices_or_sections: np.split(ary, indices_or_sections, 0))
-decomposition(np.hsplit)(
-    lambda ary, indices_or_sections: np.split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
-)
+decomposition(np.hsplit)(lambda ary, indices_or_sections: np.split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1))
 decomposition(np.dsplit)(lambda ary, indices_or_sections: np.split(ary, indices_or_sections, 2))
 
 # --------------------------------------------------------------------------------------------------- grids of indices
@@ -311,8 +310,10 @@ def meshgrid(all_given, copy=True, sparse=False, indexing="xy"):
     places = (1, 0) + tuple(range(2, rank)) if indexing == "xy" and rank > 1 else tuple(range(rank))
     lying = tuple(np.asarray(x).reshape(row_of(place, rank)) for x, place in zip(all_given, places, strict=True))
     if sparse:
-        return tuple(x.copy() for x in lying)
+        return tuple(x.copy() for x in lying) if copy else lying
     shape = tuple(lying[places[k]].size for k in range(rank))
+    if not copy:
+        return tuple(as_view(np.broadcast_to(x, shape).copy(), x, "np.meshgrid") for x in lying)
     return tuple(np.broadcast_to(x, shape).copy() for x in lying)
 
 
@@ -336,6 +337,10 @@ def ix_(all_given):
 def diagonal(a, offset=0, axis1=0, axis2=1):
     if a.ndim == 2 and axis1 == 0 and axis2 == 1:
         return np.diagonal(a, offset)
+    return as_view(copied_diagonal(a, offset, axis1, axis2), a, "np.diagonal")
+
+
+def copied_diagonal(a, offset, axis1, axis2):
     matrices, shape = with_axes_last(a, axis1, axis2)
     first, second = max(-offset, 0), max(offset, 0)
     n = max(min(matrices.shape[a.ndim - 2] - first, matrices.shape[a.ndim - 1] - second), 0)

@@ -36,10 +36,13 @@ VIEWS = (
     "np.flip(a)", "np.moveaxis(a, 0, -1)", "np.flipud(a)", "np.expand_dims(a, 0)", "np.expand_dims(a, -1)",
     "np.expand_dims(a.T, axis=1)",
     "np.atleast_1d(a)", "np.atleast_2d(a)", "np.asarray(a)", "np.asarray(a, dtype=np.float64)", "np.asarray(a, float)",
-    "a.view()", "np.float64(a)", "np.diff(a, 0)",
+    "a.view()", "np.float64(a)", "np.diff(a, 0)", "np.astype(a, np.float64, copy=False)",
+    "np.einsum('...->...', a)", "np.einsum('...j->j...', a)", "np.split(a, 1)[0]",
 )  # fmt: skip
 VIEWS_OF_MATRICES = (
-    "a[0]", "a[0, ...]", "a[:, 0]", "np.fliplr(a)", "np.rot90(a)", "np.rot90(a, 0)", "np.rot90(a, 2)", "np.rot90(a, 3)"
+    "a[0]", "a[0, ...]", "a[:, 0]", "np.fliplr(a)", "np.rot90(a)", "np.rot90(a, 0)", "np.rot90(a, 2)", "np.rot90(a, 3)",
+    "np.einsum('ij->ji', a)", "np.einsum('ji', a)", "np.einsum('ij->ij', a)", "a.mT", "np.matrix_transpose(a)",
+    "np.rollaxis(a, 1)", "np.permute_dims(a, (1, 0))",
 )  # fmt: skip
 # a view of what is contiguous, which numba knows of C order alone
 CONTIGUOUS = (
@@ -53,9 +56,19 @@ COPIES = (
     "np.take(a, [0, 0], axis=0)", "np.take(a, (0, 0), axis=0)", "a[[0, 0]]", "a[np.array([0])]", "np.cumsum(a)",
     "np.tril(a)", "np.diagflat(a)", "a.ravel().copy()", "np.broadcast_to(a, (2,) + a.shape).copy()",
     "np.array(np.broadcast_to(a, a.shape))", "np.broadcast_to(a, a.shape) + 0.0", "a.flat.copy()", "a.flat[:2]",
+    "np.fft.fftshift(a, axes=())", "np.astype(a, np.float64)", "np.einsum('...,->...', a, 1.0)",
 )  # fmt: skip
 READONLY = ("np.broadcast_to(a, a.shape)", "np.broadcast_to(a, (2,) + a.shape)", "np.broadcast_to(a, a.shape).T")
-READONLY_OF_MATRICES = ("np.diag(a)", "np.diag(a[:, ::-1])", "np.diagonal(a)", "a.diagonal()")
+READONLY_OF_MATRICES = (
+    "np.diag(a)", "np.diag(a[:, ::-1])", "np.diagonal(a)", "a.diagonal()", "np.diagonal(a, 0, 1, 0)",
+    "np.diagonal(a[None], 0, 1, 2)", "np.linalg.diagonal(a)",
+)  # fmt: skip
+# which may be stored into
+DIAGONALS = (
+    "np.einsum('ii->i', a[: a.shape[1], : a.shape[0]])",
+    "np.einsum('iij->ij', a[: a.shape[1], : a.shape[0], None])",
+    "np.einsum('iij->ji', a[: a.shape[1], : a.shape[0], None])",
+)
 
 BOTH = """def f(x, n, k):
     a = {layout}
@@ -136,7 +149,7 @@ def test_read_in_any_layout(view: str) -> None:
         agrees(program(READ, layout, view), layout)
 
 
-@pytest.mark.parametrize("view", READONLY_OF_MATRICES)
+@pytest.mark.parametrize("view", [*READONLY_OF_MATRICES, *DIAGONALS])
 def test_read_of_a_matrix(view: str) -> None:
     for layout in ("C2", "F2", "A2", "R2"):
         agrees(program(READ, layout, view), layout)
@@ -163,6 +176,32 @@ def test_a_store_that_a_view_would_see_is_refused(view: str) -> None:
     assert "It is a view that NumPy does not let one write to." in message
     with pytest.raises(ValueError, match="read-only"):
         program(TO_THE_VIEW, "C2", view)(X, 3, 1)
+
+
+@pytest.mark.parametrize("view", DIAGONALS)
+def test_a_store_into_a_diagonal_that_the_matrix_would_show_is_refused(view: str) -> None:
+    for text in (TO_THE_BASE, TO_THE_VIEW):
+        assert "np.einsum gives at" in refused(program(text, "C2", view))
+
+
+def of_a_grid(x: np.ndarray) -> float:
+    a, b = x[:3] * 1.0, x[3:6] * 1.0
+    rows, columns = np.meshgrid(a, b, copy=False, sparse=True)
+    a[0] = x[0] * x[1]
+    columns[1, 0] = x[2]
+    return np.sum(rows * columns) + np.sum(b * b)
+
+
+def of_a_whole_grid(x: np.ndarray) -> float:
+    a = x[:3] * 1.0
+    rows, columns = np.meshgrid(a, x[3:6], copy=False)
+    a[0] = x[0] * x[1]
+    return np.sum(rows * columns)
+
+
+def test_grids() -> None:
+    check(of_a_grid, lambda: (X.copy(),), second=False)
+    assert "What np.meshgrid gives" in refused(lambda x, n, k: of_a_whole_grid(x))
 
 
 # ------------------------------------------------------------------------------------------- where a store is taken
@@ -322,6 +361,7 @@ def test_views_compiled() -> None:
         a.flat[7] = x[5] * x[5]
         c = np.conj(a)
         c[0] = 0.0
+        np.einsum("ij->ji", a)[3, 0] = x[3] * x[3]
         return np.sum(a * a) + np.sum(c) + np.sum(np.broadcast_to(a[0], (2, 4)) * x[0]) + np.sum(np.diag(a) * a.T[0, 0])
 
     with warnings.catch_warnings():
@@ -492,7 +532,40 @@ def made_again_on_one_path(x: np.ndarray) -> float:
     return s
 
 
+def of_a_dictionary(x: np.ndarray) -> float:
+    a = (x * 1.0).reshape(3, 4)
+    rows = {}
+    for row in a:
+        if row[0] < 9.0:
+            rows[len(rows)] = row
+    a[1] = x[0]
+    return np.sum(rows[1])
+
+
+def of_an_item_of_a_dictionary(x: np.ndarray) -> float:
+    a = (x * 1.0).reshape(3, 4)
+    rows = {}
+    for row in a:
+        if row[0] < 9.0:
+            rows[len(rows)] = row
+    second = rows[1]
+    a[1] = x[0]
+    return np.sum(second)
+
+
+def of_a_list_made_of_a_dictionary(x: np.ndarray) -> float:
+    a = (x * 1.0).reshape(3, 4)
+    rows = {}
+    for row in a:
+        if row[0] < 9.0:
+            rows[len(rows)] = row
+    rows = list(rows.values())[1:]
+    a[1] = x[0]
+    return np.sum(rows[0])
+
+
 REFUSED = (
+    of_a_dictionary, of_an_item_of_a_dictionary, of_a_list_made_of_a_dictionary,
     chosen_in_each_trip, of_the_trip_before, made_again_on_one_path,
     seen_in_the_next_trip, seen_through_a_view, seen_through_another_copy, seen_through_a_copy_of_the_copy,
     an_earlier_copy, in_one_branch, of_an_element, into_an_element, of_flat, in_a_helper, of_a_real_part,

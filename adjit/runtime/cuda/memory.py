@@ -28,6 +28,7 @@ from adjit.runtime.cuda.device_array import DeviceArray
 from adjit.runtime.cuda.kernels import for_types
 from adjit.runtime.cuda.recording import refuse_reading
 from adjit.runtime.cuda.streams import current, recorded
+from adjit.runtime.library import check_apart as of_host
 from adjit.runtime.library.gpus import SIMULATED
 
 Shape = int | tuple[int, ...]
@@ -190,6 +191,11 @@ def are_apart(*arrays: Any) -> bool:
             return False
         last = end
     return True
+
+
+def check_apart(array: Any) -> None:
+    """Aliased if elements of an array that is written share memory."""
+    of_host.py_func(alias(array))
 
 
 def check_separate(left: Any, right: Any) -> None:

@@ -8,6 +8,7 @@ In: extents, arrays, numbers. Out: what the text says. How numba compiles them i
 from adjit.runtime.library import workspace
 from adjit.runtime.library.checks import (
     broadcast_extent,
+    check_apart,
     check_bounds,
     check_index,
     check_output,

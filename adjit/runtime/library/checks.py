@@ -148,6 +148,24 @@ def check_separate(left: Any, right: Any) -> None:
 
 
 @njit
+def check_apart(array: Any) -> None:
+    """Aliased if elements of an array that is written share memory, as those of a broadcast array do."""
+    for axis in range(array.ndim):
+        # how far an element reaches with all that lie closer to each other
+        reach = array.itemsize
+        for other in range(array.ndim):
+            is_closer = abs(array.strides[other]) < abs(array.strides[axis])
+            is_closer |= other < axis and array.strides[other] == array.strides[axis]
+            if is_closer and array.shape[other] > 1:
+                reach += (array.shape[other] - 1) * abs(array.strides[other])
+        if array.shape[axis] > 1 and abs(array.strides[axis]) < reach:
+            raise Aliased(_NOT_APART)
+
+
+_NOT_APART = "elements of an argument share memory, as after np.broadcast_to, and the function writes into it"
+
+
+@njit
 def check_output(output: Any, argument: Any) -> None:
     """TypeMismatch if an array that takes the gradient has another shape than the argument."""
     if output.shape != argument.shape:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from numba import types
 
-from adjit.runtime.library import check_output, check_separate, same_extent
+from adjit.runtime.library import check_apart, check_output, check_separate, same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.extents import extent_source, ndim, sliced
 
@@ -190,7 +190,7 @@ class Iterations:
                     assert other is not None
                     self._equalities.equate(other, own)
             elif not isinstance(op, ir.Extent | ir.Comment) and not (
-                isinstance(op, ir.Call) and op.callee is check_separate
+                isinstance(op, ir.Call) and op.callee in (check_apart, check_separate)
             ):
                 break
         self._values = {v: found for v, found in self._values.items() if v in self._counts}

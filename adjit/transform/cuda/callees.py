@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.runtime.library import check_output, check_separate, distinct
+from adjit.runtime.library import check_apart, check_output, check_separate, distinct
 from adjit.transform import ir
 from adjit.transform.ir.launches import External
 
@@ -107,6 +107,7 @@ _TABLE = _table()
 # what the host does about arrays on the device
 ON_HOST: dict[Any, External] = {
     check_output: ir.external(OURS, "check_output"), check_separate: ir.external(OURS, "check_separate"),
+    check_apart: ir.external(OURS, "check_apart"),
     np.arange: ir.external(OURS, "arange"), np.linspace: ir.external(OURS, "linspace"),
 }  # fmt: skip
 _OPERATOR = frozenset(value for name, value in vars(operator).items() if not name.startswith("_") and callable(value))

@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 
 from adjit.errors import Unsupported
-from adjit.runtime.library import check_output, check_separate
+from adjit.runtime.library import check_apart, check_output, check_separate
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.alias import Aliases
@@ -74,7 +74,7 @@ def _own(function: ir.Function, iterations: Iterations, op: ir.Op) -> ir.Op | Se
     if isinstance(op, ir.Raise):
         raise Unsupported(f"`raise` {_WHERE}", ir.place_of(op.origin), "", "Return what says so, as nan.")
     if isinstance(op, ir.Call):
-        if op.callee in (check_output, check_separate):
+        if op.callee in (check_apart, check_output, check_separate):
             return []
         _check_call(function, op)
     return op

@@ -89,10 +89,11 @@ def _axes_of_dot(right: Value) -> Value:
 
 
 def _as_view(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    copy, base, what = args
+    copy, base, what, *readonly = args
     assert isinstance(copy, ir.Var)
     assert isinstance(what, Static)
-    frame.ctx.detached(copy, operand(frame.ctx, base), what.value, always=True, readonly=True)
+    is_readonly = readonly != [ir.boolean(False)]
+    frame.ctx.detached(copy, operand(frame.ctx, base), what.value, always=True, readonly=is_readonly)
     return copy
 
 

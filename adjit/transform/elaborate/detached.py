@@ -27,6 +27,7 @@ from collections.abc import Iterable
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Names
+from adjit.transform.elaborate.values.frame import ITEM
 from adjit.transform.ir.types import array_type_of
 
 # What is true of a note on some path, and the store that made it so. Of the copies that one note has made, the last one
@@ -154,9 +155,15 @@ class _Paths:
                 self.stored_near(note, op, target, shared, state)
                 shared |= {note.copy, *self.base[note]}
                 last.clear()
-        for note in self.lists:
-            if self.base[note] & shared and ((note, _MADE) in state or self.is_of_before(note, target, state)):
+        lists = [n for n in self.lists if (n, _MADE) in state or self.is_of_before(n, target, state)]
+        # and a list may have been put together of the items of another one; who has an item alone has it still where
+        # the list takes another one
+        listed: set[ir.Operand] = set()
+        while kept := [note for note in lists if self.base[note] & (listed if note.by == ITEM else listed | shared)]:
+            lists = [note for note in lists if note not in kept]
+            for note in kept:
                 state[note, _STALE] = op
+                listed |= self.lists[note]
 
     def is_of_before(self, note: ir.Detached, target: ir.Operand, state: _State) -> bool:
         """Whether a store may be one into an array that a list kept before the last one of it was made."""

@@ -21,7 +21,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
-from adjit.runtime.library import check_separate
+from adjit.runtime.library import check_apart, check_separate
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, named_by
 from adjit.transform.elaborate.calls import attribute, call
@@ -77,7 +77,7 @@ from adjit.transform.elaborate.values.values import (
 )
 from adjit.transform.elaborate.whole_arrays.indexing import CHANGED_GLOBAL
 from adjit.transform.elaborate.whole_arrays.shaping import copied_whole
-from adjit.transform.ir.types import part_type, tuple_parts, tuple_type, unliteral
+from adjit.transform.ir.types import array_type_of, part_type, tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
 from adjit.transform.source.derivative import Enclosed, Structured, unused
@@ -471,6 +471,9 @@ def _without_side_effects(function: ir.Function) -> ir.Function:
         for pair in itertools.combinations(arrays, 2)
         if any(p in written for p in pair)
     ]
+    # what lies in one piece has a place for each element
+    loose = [p for p in written if array_type_of(p).layout == "A"]
+    entry += [ir.Call(callee=check_apart, args=(p,), outs=(), effect=True, origin=None) for p in loose]
     own = {p: dataclasses.replace(p) for p in written if p not in memory}
     entry += [ir.Copy(source=p, out=copy) for p, copy in own.items()]
     cloner = ir.Cloner({**own})

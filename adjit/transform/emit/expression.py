@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import add_product, check_separate, joined, subtract_product
+from adjit.runtime.library import add_product, check_apart, check_separate, joined, subtract_product
 from adjit.runtime.library.workspace import product_type
 from adjit.runtime.vectormath import OF_ROWS
 from adjit.transform import ir
@@ -303,7 +303,7 @@ class Expressions:
             if callee is operator.not_ or (callee is operator.invert and isinstance(args[0].type, types.Boolean)):
                 return self.negation(args[0])
             return self.prefix(*PREFIX[callee], args[0])
-        if callee is check_separate:
+        if callee in (check_apart, check_separate):
             # of what the caller gave, and not of the copies of its parts
             args = tuple(self.wholes.get(a, a) if isinstance(a, ir.Var) else a for a in args)
         if callee is ir.cast:

@@ -21,8 +21,9 @@ from numba import types
 
 from adjit.errors import TypeMismatch
 from adjit.notation import to_text
-from adjit.runtime.library import check_output, check_separate
+from adjit.runtime.library import check_apart, check_output, check_separate
 from adjit.transform import ir
+from adjit.transform.ir.types import array_type_of
 
 
 class _Target(NamedTuple):
@@ -112,6 +113,8 @@ def _checks(body: ir.Region, targets: Sequence[_Target]) -> list[ir.Op]:
     checks: list[ir.Op] = []
     for _, argument, output in targets:
         checks.append(ir.Call(callee=check_output, args=(output, argument), outs=(), effect=True))
+        if array_type_of(output).layout == "A":
+            checks.append(ir.Call(callee=check_apart, args=(output,), outs=(), effect=True))
         checks += [ir.Call(callee=check_separate, args=(output, other), outs=(), effect=True) for other in arrays]
         arrays.append(output)
     return checks

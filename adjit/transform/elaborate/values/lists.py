@@ -28,7 +28,7 @@ from adjit.transform.elaborate.values.algorithms import common_extent
 from adjit.transform.elaborate.values.arrays import allocated_part, array_of, shape_of, store
 from adjit.transform.elaborate.values.elementwise import as_lazy, check_fits, copied, materialise, store_all
 from adjit.transform.elaborate.values.extents import varies
-from adjit.transform.elaborate.values.frame import ANYWHERE, KEPT, Context, ExtentsDiffer, wrap
+from adjit.transform.elaborate.values.frame import ANYWHERE, ITEM, ITEMS, KEPT, Context, ExtentsDiffer, wrap
 from adjit.transform.elaborate.values.sharing import puts_away_items, shares_items
 from adjit.transform.elaborate.values.texts import is_texts, items_of_texts
 from adjit.transform.elaborate.values.values import (
@@ -225,7 +225,7 @@ def takes_row(ctx: Context, buffer: ir.Operand, given: ir.Operand) -> None:
     """Takes note that a list has copied an array, or the rows of one, into its memory. In Python it has the array:
     what changes that afterwards is refused, if the list is read then."""
     ctx.copied_rows |= {given, *(ctx.roots_of(given) - {KEPT, ANYWHERE})}
-    ctx.detached(buffer, given, "an item of a list that grows", always=True, is_kept=True)
+    ctx.detached(buffer, given, ITEMS, always=True, is_kept=True)
 
 
 def _of_extents(ctx: Context, leaf: Value, extents: Sequence[ir.Operand]) -> Value:
@@ -619,6 +619,7 @@ def joined(ctx: Context, left: List, right: List) -> List:
         buffers.append(out)
         _copy_items(ctx, a, ir.integer(0), first.count, out)
         _copy_items(ctx, b, first.count, second.count, out)
+        _has_items_of(ctx, out, a, b)
     return Grown(shape, tuple(buffers), count)
 
 
@@ -646,6 +647,13 @@ def _copy_items(ctx: Context, source: ir.Operand, start: ir.Operand, count: ir.O
         ctx.builder.nest(extents, lambda index: store(ctx, target, (place, *index), rows.element((k, *index))))
 
 
+def _has_items_of(ctx: Context, buffer: ir.Operand, *others: ir.Operand) -> None:
+    """Takes note that a list has arrays that other lists have, too: what changes these afterwards is refused."""
+    for other in others:
+        if len(ctx.shape(buffer)) > 1:
+            ctx.detached(buffer, other, ITEMS, always=True, is_kept=True, by=ITEM)
+
+
 def part_of_list(ctx: Context, value: Grown, span: ir.Span) -> Grown:
     """`value[start:stop:step]`, a list of its own."""
     if not value.buffers:
@@ -657,6 +665,7 @@ def part_of_list(ctx: Context, value: Grown, span: ir.Span) -> Grown:
         view = ctx.builder.slice(used, (span, *[ir.Span()] * (rank - 1)), "list_view")
         ctx.new_array(view, (ctx.builder.extent(view, 0), *ctx.shape(used)[1:]), ctx.roots_of(used))
         buffers.append(*operands_in(copied(ctx, view, "items")))
+        _has_items_of(ctx, buffers[-1], buffer)
     return Grown(value.item, tuple(buffers), ctx.shape(buffers[0])[0])
 
 
@@ -681,4 +690,5 @@ def repeated(ctx: Context, value: TupleValue, count: ir.Operand) -> Value:
             lambda index, s=same, o=out: store(ctx, o, index, s.element((ir.integer(0), *index[1:]))),  # type: ignore[misc]
         )
         buffers.append(out)
+        _has_items_of(ctx, out, buffer)
     return Grown(one.item, tuple(buffers), times)

@@ -21,6 +21,8 @@ from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.changing import sees_change
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import (
+    ITEM,
+    ITEMS,
     KEPT,
     ChosenChanges,
     Context,
@@ -334,6 +336,7 @@ def _kept_row(ctx: Context, row: ir.Var) -> ir.Operand:
     ctx.roots[own] |= {KEPT}
     ctx.own_rows.add(own)
     ctx.copied_rows.add(own)
+    ctx.detached(own, row, ITEMS, always=True, is_kept=True, by=ITEM)
     return own
 
 
