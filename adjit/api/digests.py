@@ -30,9 +30,10 @@ from numba import objmode, typeof, types
 
 from adjit.errors import SourceUnavailable
 from adjit.runtime.backend import is_dispatcher
+from adjit.runtime.library import own_attribute, under_cache
 from adjit.transform.source.callables import file_lines, is_distribution
 from adjit.transform.source.code_names import imports, last_line, names_in, values_of_names
-from adjit.transform.source.derivative import Derivative
+from adjit.transform.source.derivative import derivative_of
 from adjit.transform.source.outside import (
     contents_read,
     definitions_read,
@@ -404,12 +405,12 @@ class Walk:
     def callable(self, value: Any) -> None:
         """A function, a class or a dispatcher; or an object of the user's."""
         self.callables.append(value)
-        if isinstance(getattr(value, "derivative", None), Derivative) and hasattr(value, "options"):
+        if derivative_of(value) is not None and hasattr(value, "options"):
             self.text("derived", type(value).__name__)
             self.value(value.derivative)
             self.value(value.options)
         elif isinstance(value, functools._lru_cache_wrapper):
-            self.value(value.__wrapped__)
+            self.value(under_cache(value))
         elif is_dispatcher(value):
             # its compiled form is found again by its module
             self.text("dispatcher", f"{type(value).__name__} {value.py_func.__module__}")
@@ -417,7 +418,7 @@ class Walk:
             self.value(value._compiler.locals)
             self.value(None if value._can_compile else list(map(str, value.nopython_signatures)))
             self.value(value.py_func)
-            self.value(getattr(value, "adjit_rules", None))
+            self.value(own_attribute(value, "adjit_rules"))
         elif isinstance(value, type):
             self.type(value)
         elif (path := path_of(value)) is not None:

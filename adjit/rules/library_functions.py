@@ -29,6 +29,7 @@ import numpy as np
 
 from adjit.errors import WrongCall
 from adjit.rules.registry import ALL_GIVEN, lookup, user
+from adjit.runtime.library import home_of, own_attribute
 
 _LIBRARIES = ("numpy", "scipy", "math", "cmath", "builtins", "_operator", "operator")
 _KINDS = (np.ufunc, np.vectorize, BuiltinFunctionType, type(np.sum))
@@ -53,8 +54,8 @@ def _is_of_library(callee: Any) -> bool:
     # numba's ufuncs are objects of a class of its own
     if isinstance(callee, _KINDS) or isinstance(getattr(callee, "nin", None), int):
         return True
-    root = str(getattr(callee, "__module__", None) or "").partition(".")[0]
-    is_function = isinstance(callee, FunctionType | MethodType) and not hasattr(callee, "derivative")
+    root = home_of(callee).partition(".")[0]
+    is_function = isinstance(callee, FunctionType | MethodType) and own_attribute(callee, "derivative") is None
     return is_function and root in _LIBRARIES and lookup(callee) is not None
 
 

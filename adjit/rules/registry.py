@@ -26,6 +26,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from adjit.runtime.library import home_of, own_attribute
+
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 BUILTIN_MODULES = (
@@ -233,7 +235,7 @@ class Table:
 
 def _python_function(callee: Any) -> Any:
     """The Python function that a numba dispatcher compiles, else None."""
-    return getattr(callee, "py_func", None)
+    return own_attribute(callee, "py_func")
 
 
 @dataclass(frozen=True)
@@ -275,7 +277,7 @@ def load() -> None:
 
 def _of_numpy(callee: Any) -> Any:
     """NumPy's transform in the place of SciPy's of the same name, whose import would take a second."""
-    if str(getattr(callee, "__module__", "")).startswith("scipy.fft."):
+    if home_of(callee).startswith("scipy.fft."):
         return getattr(np.fft, str(getattr(callee, "__name__", "")), callee)
     return callee
 
@@ -283,9 +285,9 @@ def _of_numpy(callee: Any) -> Any:
 def lookup(callee: Any) -> Entry | None:
     """What is registered for a callee: a function, builtin, ufunc or dispatcher; `iadd` is as `add`. What adjit made
     itself has its rules with it."""
-    own: Entry | None = getattr(callee, "adjit_rules", None)
-    if own is not None:
-        return own
+    with_it: Entry | None = own_attribute(callee, "adjit_rules")
+    if with_it is not None:
+        return with_it
     load()
     try:
         plain = _of_numpy(PLAIN.get(callee, callee))

@@ -279,3 +279,24 @@ def test_least_squares_fit_of_scipy_through_a_root():
         lambda k: model(k) - data, [0.1, 0.2], lambda k: jacobian(k), xtol=1e-14, ftol=1e-14
     )
     np.testing.assert_allclose(fit.x, [0.3, 0.1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("linear", ["lu", "gmres"])
+def test_parameters_of_any_name(linear):
+    """Names that the functions written out for a solver have for what is theirs."""
+    programs = [
+        (adjit.implicit(lambda x, v: newton(x, v), lambda s, x, v: residual(s, x, v), linear=linear), (A, B)),
+        (adjit.implicit(lambda x_bar, y: newton(x_bar, y), residual, linear=linear), (A, B)),
+    ]
+    along = (0.3, np.array([0.2, -1.0, 0.4, 0.1]))
+    expected = adjit.jvp(through, (A, B), along, target="python")[1]
+    for solution, given in programs:
+
+        def loss(a, b, solution=solution):
+            return np.sum(solution(a, b) ** 2 * np.arange(1.0, 5.0))
+
+        assert adjit.jvp(loss, given, along, target="python")[1] == pytest.approx(expected, rel=1e-10)
+        bars = adjit.grad(loss, wrt=("a", "b"), target="python")(*given)
+        assert bars[0] * along[0] + bars[1] @ along[1] == pytest.approx(expected, rel=1e-10)
+    with pytest.raises(WrongCall, match="parameters named x and x_dot"):
+        adjit.implicit(lambda x, x_dot: newton(x, x_dot), residual, linear=linear)

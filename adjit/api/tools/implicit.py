@@ -160,9 +160,15 @@ class _Written:
         self.name = self.plain.__name__ if self.plain.__name__.isidentifier() else "solver"
         self.names, self.tolerance = names, tolerance
         self.scope: dict[str, Any] = {"__name__": self.plain.__module__}  # what it reads is of the user's program
+        # by its name a parameter of a tangent is that of another one
+        self.dots = [f"{name}_dot" for name in names]
+        if both := next((name for name, dot in zip(names, self.dots, strict=True) if dot in names), None):
+            raise WrongCall(
+                f"an implicit function with parameters named {both} and {both}_dot", instead="Rename one of them."
+            )
         self.known: dict[str, str] = {name: self.own(name) for name in _LOCALS}
-        self.known["args"] = ", ".join(names)
-        self.known["dots"] = ", ".join(self.own(f"{name}_dot") for name in names)
+        self.known |= {f"{name}_{part}": f"{self.known[name]}_{part}" for name, part in _BESIDE}
+        self.known |= {"args": ", ".join(names), "dots": ", ".join(self.dots)}
         for name, value in _NAMED.items():
             self.hold(name, value)
         self.hold("solver", solver if is_dispatcher(solver) else derive(Derivative(solver, "primal"), Options()))
@@ -171,8 +177,11 @@ class _Written:
         self.define("residual", "{x}, {args}", [_RESIDUALS[kind]])
 
     def own(self, name: str) -> str:
-        """A name that is not among the solver's parameters, nor another's."""
-        return unused(name, (*self.names, *self.scope, *getattr(self, "known", {}).values()))
+        """A name that is not among the solver's parameters and their tangents, nor another's; nor are those made of
+        it."""
+        taken = {*self.names, *self.dots, *self.scope, *getattr(self, "known", {}).values()}
+        made_of_it = {each.removesuffix(f"_{part}") for _, part in _BESIDE for each in taken}
+        return unused(name, taken | made_of_it)
 
     def hold(self, name: str, value: Any) -> None:
         """Lets texts find this, by its name in braces."""
@@ -273,9 +282,9 @@ _NAMED = {
     "least_size": least_size,
 }  # fmt: skip
 _LOCALS = (
-    "x", "x_bar", "x_dot", "v", "v_dot", "y", "y_bar", "z", "_", "change", "matrix", "found", "pullback", "value",
-    "times",
+    "x", "v", "y", "z", "_", "change", "matrix", "found", "pullback", "value", "times",
 )  # fmt: skip
+_BESIDE = (("x", "dot"), ("x", "bar"), ("v", "dot"), ("y", "bar"))
 _RESIDUALS = {
     "residual": "return {equation}({x}, {args})",
     "fixed_point": "return {x} - {equation}({x}, {args})",

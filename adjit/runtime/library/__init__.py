@@ -42,3 +42,4 @@ from adjit.runtime.library.products import add_product, subtract_product
 from adjit.runtime.library.schedule import checkpoint_distance, default_snapshots, fitting_snapshots
 from adjit.runtime.library.sets import united, united_all
 from adjit.runtime.library.watch import is_stopped
+from adjit.runtime.library.wrappers import home_of, own_attribute, under_cache

@@ -42,6 +42,7 @@ from adjit.rules.registry import (
 )
 from adjit.rules.ufunc_methods import METHODS_OF_UFUNCS
 from adjit.runtime.backend import is_dispatcher
+from adjit.runtime.library import home_of, under_cache
 from adjit.transform import ir
 from adjit.transform.elaborate.builtin_calls import (
     ALONG_AXES,
@@ -143,7 +144,7 @@ from adjit.transform.elaborate.whole_arrays.shaping import array_attribute, of_p
 from adjit.transform.elaborate.whole_arrays.ufunc_methods import updated_at
 from adjit.transform.ir.types import call_type, dtype_of, is_integer, typed_const
 from adjit.transform.source.callables import is_called_as, is_distribution, spoken
-from adjit.transform.source.derivative import Derivative
+from adjit.transform.source.derivative import derivative_of
 from adjit.transform.source.marks import DERIVING, Checkpointed
 from adjit.transform.source.outside import is_defined, read_attribute, static_attribute
 from adjit.transform.source.parameters import by_name, misfit
@@ -284,7 +285,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         )
     args = known_objects.given(callee, args)
     if is_cached(callee):
-        return _remembered(frame, lambda: call(frame, Static(callee.__wrapped__), args, named))
+        return _remembered(frame, lambda: call(frame, Static(under_cache(callee)), args, named))
     if isinstance(callee, FunctionType) and callee in KNOWN:
         return _run(ctx, callee, args)
     if isinstance(callee, Checkpointed):
@@ -306,7 +307,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return partial(frame, args, named)
     is_own = _is_hashable(callee) and (callee in INTRINSICS or lookup(callee) is not None)
     is_own |= isinstance(callee, types.Type)  # which converts
-    found = None if is_own or _is_of_library(callee) else called_object(frame, callee, args, named)
+    is_own |= _is_of_library(callee) and not isinstance(callee, functools.partial)
+    found = None if is_own else called_object(frame, callee, args, named)
     if found is not None:
         return found
     if _of_the_user(callee):
@@ -350,11 +352,11 @@ _BRIDGES = {"numba_mpi": "adjit.bridges.mpi"}
 
 
 def _check_bridge(ctx: Context, callee: Any) -> None:
-    package = str(getattr(callee, "__module__", "")).partition(".")[0]
+    package = home_of(callee).partition(".")[0]
     if package in _BRIDGES:
-        home = _BRIDGES[package]
+        bridge = _BRIDGES[package]
         raise ctx.unsupported(
-            f"{package}.{callee.__name__} without {home}", f"Write  import {home}  beside the others."
+            f"{package}.{callee.__name__} without {bridge}", f"Write  import {bridge}  beside the others."
         )
 
 
@@ -475,7 +477,7 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return _by_rule(frame, callee, entry, args, named)
     if isinstance(callee, MethodType) and (of_class := lookup(callee.__func__)) is not None:
         return _by_rule(frame, callee.__func__, of_class, [Static(callee.__self__), *args], named)
-    if isinstance(getattr(callee, "derivative", None), Derivative):
+    if derivative_of(callee) is not None:
         return called(frame, callee, args, named)
     if isinstance(callee, FunctionType | MethodType) or is_dispatcher(callee):
         found = _worked_out(ctx, callee, args, named)
@@ -556,8 +558,7 @@ def _of_the_user(callee: Any) -> bool:
 
 def _has_rule(callee: Any) -> bool:
     """Whether a rule says what it does, or it is a derivative, or makes one."""
-    is_derivative = isinstance(getattr(callee, "derivative", None), Derivative)
-    return is_derivative or callee in INTRINSICS or callee in DERIVING or lookup(callee) is not None
+    return derivative_of(callee) is not None or callee in INTRINSICS or callee in DERIVING or lookup(callee) is not None
 
 
 # Where functions without a rule are called while compiling, if all that they get is known: nodes, weights, windows, and
@@ -570,7 +571,7 @@ _OF_CONSTANTS = (
 
 def _worked_out(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
     """The result of a call of constants of such a function; None of any other call."""
-    if not str(callee.__module__).startswith(_OF_CONSTANTS):
+    if not home_of(callee).startswith(_OF_CONSTANTS):
         return None
     if any(is_array(part) for one in (*args, *named.values()) for part in parts_of(one)):
         return None
@@ -605,17 +606,28 @@ def _named_tuple(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     return TupleValue(tuple(items), fields=fields_of(callee))
 
 
+_LIBRARIES = ("numpy", "math", "cmath", "scipy", "random", "builtins", "functools", "itertools", "collections")
+
+
 def _is_of_library(callee: Any) -> bool:
-    home = (getattr(callee, "__module__", None) or "").split(".")[0]
-    return home in ("numpy", "math", "cmath", "scipy", "random", "builtins", "functools", "itertools", "collections")
+    return home_of(callee).split(".")[0] in (
+        "numpy",
+        "math",
+        "cmath",
+        "scipy",
+        "random",
+        "builtins",
+        "functools",
+        "itertools",
+        "collections",
+    )
 
 
 def _takes_arrays(callee: Any) -> bool:
     """Whether it is a function, a class or an object of NumPy's or SciPy's, or a method of one."""
     owner = getattr(callee, "__self__", None)
     of_owner = type(owner) if owner is not None and not inspect.ismodule(owner) else callee
-    home = getattr(of_owner, "__module__", None) or getattr(type(of_owner), "__module__", None) or ""
-    return home.split(".")[0] in ("numpy", "scipy")
+    return (home_of(of_owner) or home_of(type(of_owner))).split(".")[0] in ("numpy", "scipy")
 
 
 def _is_hashable(callee: Any) -> bool:
@@ -1022,7 +1034,7 @@ def _is_close(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value
 
 def _makes_derivatives(callee: Any) -> bool:
     """Whether it is a derivative, or makes one."""
-    if isinstance(callee, InnerPullback) or isinstance(getattr(callee, "derivative", None), Derivative):
+    if isinstance(callee, InnerPullback) or derivative_of(callee) is not None:
         return True
     return _is_hashable(callee) and callee in DERIVING
 

@@ -12,6 +12,7 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import inspect
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -655,10 +656,10 @@ def _inline(
     with placed(ctx):
         source = read_source(function)
     bound = arguments(ctx, source.name, source.parameters, args, named)
-    code = source.function.__code__
-    with _under_way(ctx, source.name, (code, None, *_told_apart(ctx, bound))):
-        if code in ctx.recursive:
-            source = _without_recursion(ctx, code, source, is_local=False, owner=_owner(source, bound))
+    own = source.function  # one decorator's code is that of all functions it makes
+    with _under_way(ctx, source.name, (own, None, *_told_apart(ctx, _passed(source, bound)))):
+        if own in ctx.recursive:
+            source = _without_recursion(ctx, own, source, is_local=False, owner=_owner(source, bound))
         ctx.call_places.append(ctx.here())
         if not is_rule:
             ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
@@ -667,6 +668,20 @@ def _inline(
     if ctx.frames:
         handed_on(ctx.frames[-1], frame)
     return result
+
+
+def _passed(source: FunctionSource, bound: Mapping[str, Value]) -> Mapping[str, Value]:
+    """What a call is made with, arguments that `*a` and `**k` take one by one."""
+    found: dict[str, Value] = {}
+    for name, value in bound.items():
+        kind = source.parameters.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL and isinstance(value, TupleValue):
+            found |= {f"{name}[{k}]": item for k, item in enumerate(value.items)}
+        elif kind is inspect.Parameter.VAR_KEYWORD and isinstance(value, Record):
+            found |= {f"{name}[{key!r}]": item for key, item in zip(value.keys, value.items, strict=True)}
+        else:
+            found[name] = value
+    return found
 
 
 MOST_CALLS = 1000  # of functions by themselves that are written out

@@ -26,6 +26,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.runtime.library import own_attribute
 from adjit.runtime.library.xoroshiro import DRAWS
 from adjit.transform import ir
 from adjit.transform.elaborate.operators import applied
@@ -428,8 +429,8 @@ def in_kernel(callee: Any) -> Any:
         return _draw_of(callee)
     if type(callee) is type(math.floor):
         return _ROUNDING.get(callee, callee)
-    own = getattr(callee, "py_func", None)
-    return own if isinstance(own, FunctionType) else callee
+    of_device = own_attribute(callee, "py_func")
+    return of_device if isinstance(of_device, FunctionType) else callee
 
 
 def _draw_of(callee: Any) -> Any:

@@ -26,6 +26,7 @@ from numba import types
 from adjit import errors
 from adjit.rules.registry import class_of, stood_for
 from adjit.runtime.backend import members
+from adjit.runtime.library import under_cache
 from adjit.transform import ir
 from adjit.transform.elaborate.derivatives import arguments
 from adjit.transform.elaborate.draws import KINDS, drawn
@@ -297,7 +298,7 @@ def attribute_of_class(frame: Frame, owner: Value, own: type, name: str) -> Valu
     if isinstance(thing, staticmethod | classmethod):
         return Static(read_attribute(own, name))
     if isinstance(thing, functools._lru_cache_wrapper):
-        return Static(Partial(Static(thing.__wrapped__), (owner,), {}))
+        return Static(Partial(Static(under_cache(thing)), (owner,), {}))
     if isinstance(thing, FunctionType) or thing is None or hasattr(type(thing), "__get__"):
         return Method(owner, name)
     return wrap(ctx, thing)

@@ -19,6 +19,7 @@ import numpy as np
 from adjit.errors import SourceUnavailable
 from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.backend.objects import runs_in_python
+from adjit.runtime.library import own_attribute, under_cache
 from adjit.transform.source.marks import Checkpointed
 from adjit.transform.source.outside import static_attribute
 
@@ -29,22 +30,22 @@ def python_function(function: object) -> FunctionType:
     A wrapper made with functools.wraps is a function of its own: what it wraps may be only part of what it computes.
     """
     if isinstance(function, functools._lru_cache_wrapper):
-        function = function.__wrapped__
+        function = under_cache(function)
     if is_dispatcher(function):
         function = function.py_func
     if isinstance(function, FunctionType):
         return function
     # the dispatchers of kernels, and the simulator's, are others than numba's
-    own = getattr(function, "py_func", None)
-    if isinstance(own, FunctionType):
-        return own
+    of_kernel = own_attribute(function, "py_func")
+    if isinstance(of_kernel, FunctionType):
+        return of_kernel
     raise _no_function(function)
 
 
 def compiled_by(function: object) -> Any:
     """What numba compiles the function by that runs; None where Python runs it."""
     if isinstance(function, functools._lru_cache_wrapper):
-        function = function.__wrapped__
+        function = under_cache(function)
     return function if is_dispatcher(function) and not runs_in_python(function) else None
 
 
@@ -56,7 +57,8 @@ def held_by(thing: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
     if is_called_as(thing, functools.partial):
         return thing.func, thing.args, thing.keywords
     own = static_attribute(type(thing), "__call__")
-    is_known = is_dispatcher(thing) or hasattr(thing, "derivative") or isinstance(thing, type | Checkpointed)
+    is_derived = own_attribute(thing, "derivative") is not None
+    is_known = is_dispatcher(thing) or is_derived or isinstance(thing, type | Checkpointed)
     return (own, (thing,), {}) if isinstance(own, FunctionType) and not is_known else None
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numba import types
 
 from adjit.errors import WrongCall, WrongWrt
+from adjit.runtime.library import own_attribute
 from adjit.transform.source.callables import python_function
 from adjit.transform.source.callables import signature as own_signature
 from adjit.transform.source.marks import Checkpointed
@@ -176,8 +177,13 @@ def specification(function: Any) -> Any:
     """What a Derivative is made of: the derivative that `function` computes, or the function itself."""
     if isinstance(function, Checkpointed):
         function = function.function  # which says something to those who call it
-    found = getattr(function, "derivative", None)
-    return found if isinstance(found, Derivative) else function
+    return derivative_of(function) or function
+
+
+def derivative_of(function: Any) -> Derivative | None:
+    """The derivative that a function of adjit's computes; None of any other."""
+    found = own_attribute(function, "derivative")
+    return found if isinstance(found, Derivative) else None
 
 
 def at_level(derivative: Derivative, tuned: bool) -> Derivative:

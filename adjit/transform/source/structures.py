@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from adjit.runtime.library import own_attribute
 from adjit.runtime.library.gpus import is_on_device
 from adjit.transform.source.protocols import own_of_argument
 
@@ -127,7 +128,9 @@ def is_object(value: Any) -> bool:
     if kind.__module__.partition(".")[0] in _LIBRARIES or hasattr(kind, "__code__"):
         return False
     # (of the class, as an object may answer for any name)
-    is_derived = hasattr(kind, "derivative") or "derivative" in getattr(value, "__dict__", ())
+    is_derived = hasattr(kind, "derivative") or (
+        "derivative" in getattr(value, "__dict__", ()) and own_attribute(value, "derivative") is not None
+    )
     return dataclasses.is_dataclass(value) or (hasattr(value, "__dict__") and not is_derived)
 
 

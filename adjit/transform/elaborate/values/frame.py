@@ -84,7 +84,8 @@ class Context:
         self.bound: list[tuple[str, ir.Origin | None, Value]] = []
         self.active_calls: list[tuple[Any, ...]] = []
         self.unrolled_calls = 0  # of functions by themselves
-        # functions that call themselves, how deep is known at run time, by code or node; as loops, once these are made
+        # functions that call themselves, how deep is known at run time, by function or node; as loops, once those are
+        # made
         self.recursive: dict[object, FunctionSource | None] = {}
         self.decomposed: list[Any] = []  # the callees that rules are being written for, in terms of other ops
         # where the calls under way are; where that is in the file is told in errors alone
@@ -661,7 +662,7 @@ class Guess(Exception):
 
 
 class RecursesAtRunTime(Exception):
-    """A function calls itself, and when that ends is not known while compiling; `function`: its code or its node."""
+    """A function calls itself, and when that ends is not known while compiling; `function`: that, or its node."""
 
     def __init__(self, function: object):
         super().__init__(function)
