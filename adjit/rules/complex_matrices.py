@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 from adjit.rules.complex_numbers import complex_of, parts
+from adjit.rules.factorisations import rounding_of
 from adjit.rules.linear_algebra import check_independent
 from adjit.rules.registry import builtin
 from adjit.runtime.library.spectra import spectrum_of_real
@@ -156,23 +157,24 @@ def hermitian_eigenvalues_dot(real, imag, real_dot, imag_dot, *, y):
     return np.diag(inner.real).copy()
 
 
-def over_gaps(inner, values):
-    """What each eigenvector takes of the others: elements over the differences of their eigenvalues."""
+def over_gaps(inner, values, nearest):
+    """What each eigenvector takes of the others: elements over the differences of their eigenvalues; nothing of those
+    whose eigenvalues are no more than `nearest` apart, as `factorisations` has it."""
     mixed = np.zeros(inner.shape, inner.dtype)
     for j in range(values.size):
         for i in range(values.size):
-            if i != j:
-                mixed[i, j] = inner[i, j] / (values[j] - values[i])
+            gap = values[j] - values[i]
+            if i != j and abs(gap) > nearest:
+                mixed[i, j] = inner[i, j] / gap
     return mixed
 
 
 @tangent(hermitian_spectrum)
-def hermitian_spectrum_dot(real, imag, real_dot, imag_dot, *, y):
-    # eigenvectors of equal eigenvalues are not differentiable: inf or nan there
+def hermitian_spectrum_dot(real, imag, real_dot, imag_dot, *, y, wanted):
     values, real_vectors, imag_vectors = y
     vectors = complex_of(real_vectors, imag_vectors)
     inner = in_terms_of(vectors, real_dot, imag_dot)
-    moved = np.dot(vectors, over_gaps(inner, values))
+    moved = np.dot(vectors, over_gaps(inner, values, -1.0 if wanted[0] else rounding_of(values, real)))
     for j in range(values.size):
         # LAPACK turns each so that its first component that is not zero is real
         first = 0
@@ -223,20 +225,20 @@ def complex_spectrum(real, imag):
 
 
 @tangent(complex_spectrum)
-def complex_spectrum_dot(real, imag, real_dot, imag_dot, *, y):
-    return spectrum_dot(complex_of(real_dot, imag_dot), np.finfo(real.dtype).eps, y)
+def complex_spectrum_dot(real, imag, real_dot, imag_dot, *, y, wanted):
+    return spectrum_dot(real, complex_of(real_dot, imag_dot), y, wanted)
 
 
 @tangent(spectrum_of_real)
-def spectrum_of_real_dot(a, a_dot, *, y):
-    return spectrum_dot(complex_of(a_dot, np.zeros_like(a_dot)), np.finfo(a.dtype).eps, y)
+def spectrum_of_real_dot(a, a_dot, *, y, wanted):
+    return spectrum_dot(a, complex_of(a_dot, np.zeros_like(a_dot)), y, wanted)
 
 
-def spectrum_dot(a_dot, eps, y):
+def spectrum_dot(a, a_dot, y, wanted):
     values, vectors = complex_of(y[0], y[1]), complex_of(y[2], y[3])
-    check_independent(vectors, eps)
+    check_independent(vectors, np.finfo(a.dtype).eps)
     inner = np.linalg.solve(vectors, np.dot(a_dot, vectors))
-    moved = np.dot(vectors, over_gaps(inner, values))
+    moved = np.dot(vectors, over_gaps(inner, values, -1.0 if wanted[0] or wanted[1] else rounding_of(values, a)))
     for j in range(values.size):
         # they keep length 1, and the largest component real
         stretch = np.sum(np.conj(vectors[:, j]) * moved[:, j]).real

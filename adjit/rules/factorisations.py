@@ -1,7 +1,9 @@
 """Factorisations: Cholesky, QR, eigenvalues, singular values; and least squares, which rest on them.
 
-In: matrices of floats. Out: the tangents of all factors. Factors of equal eigenvalues or singular values are not
-differentiable: inf or nan there; the values are.
+In: matrices of floats. Out: the tangents of all factors. The vectors of equal eigenvalues or singular values may turn
+into each other, and by how much nobody knows. Where the values are not used beside the vectors (`wanted`), what is
+differentiable does not depend on that, such as projections on all vectors of a value: they are taken not to turn.
+Where they are, as in functions of the matrix, it does by how the values are used: inf or nan.
 
     q, r = np.linalg.qr(a)      with m = q.T @ a_dot @ inv(r):  r_dot = (upper part of m) @ r;  q_dot = ...
 """
@@ -33,10 +35,10 @@ def cholesky(a, a_dot, *, x):
 
 
 @tangent(np.linalg.eigh)
-def eigh(a, a_dot, *, y):
-    # eigenvectors of equal eigenvalues are not differentiable: inf or nan there
+def eigh(a, a_dot, *, y, wanted):
     values, vectors = y
-    values_dot, mixed = spectrum_dot(a, values, np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors))
+    inner = np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors)
+    values_dot, mixed = spectrum_dot(a, values, inner, -1.0 if wanted[0] else rounding_of(values, a))
     return values_dot, np.dot(vectors, mixed)
 
 
@@ -46,16 +48,25 @@ def eigvalsh(a, a_dot, *, y):
     return eigenvalues_dot(a, np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors))
 
 
-def spectrum_dot(a, values, inner):
-    """The tangents of eigenvalues, and those of the eigenvectors in terms of these, from inv(vectors) a_dot vectors."""
+def rounding_of(values, a):
+    """How far values that are equal may be apart by rounding."""
+    return 8 * values.size * np.finfo(a.dtype).eps * np.max(np.abs(values)) if values.size > 0 else 0.0
+
+
+def spectrum_dot(a, values, inner, nearest):
+    """The tangents of eigenvalues, and those of the eigenvectors in terms of these, from inv(vectors) a_dot vectors.
+
+    Vectors of values that are no more than `nearest` apart do not turn into each other.
+    """
     n = a.shape[0]
     values_dot = np.empty(n, a.dtype)
     mixed = np.zeros((n, n), a.dtype)
     for j in range(n):
         values_dot[j] = inner[j, j]
         for i in range(n):
-            if i != j:
-                mixed[i, j] = inner[i, j] / (values[j] - values[i])
+            gap = values[j] - values[i]
+            if i != j and abs(gap) > nearest:
+                mixed[i, j] = inner[i, j] / gap
     return values_dot, mixed
 
 
@@ -71,11 +82,12 @@ def eigenvalues_dot(a, inner):
 
 
 @tangent(real_eig)
-def eig(a, a_dot, *, y):
+def eig(a, a_dot, *, y, wanted):
     # the eigenvectors keep length 1
     values, vectors = y
     check_independent(vectors, np.finfo(a.dtype).eps)
-    values_dot, mixed = spectrum_dot(a, values, np.linalg.solve(vectors, np.dot(a_dot, vectors)))
+    inner = np.linalg.solve(vectors, np.dot(a_dot, vectors))
+    values_dot, mixed = spectrum_dot(a, values, inner, -1.0 if wanted[0] else rounding_of(values, a))
     vectors_dot = np.dot(vectors, mixed)
     for j in range(a.shape[0]):
         stretch = np.sum(vectors[:, j] * vectors_dot[:, j])
@@ -117,9 +129,10 @@ def qr(a, a_dot, *, y):
 
 
 @tangent(np.linalg.svd)
-def svd(a, full_matrices=1, a_dot=0.0, *, y):
+def svd(a, full_matrices=1, a_dot=0.0, *, y, wanted):
     # u_dot = u turn + what leaves the span of u; vectors that complete a basis turn as little as they can
     u, s, vt = y
+    nearest = -1.0 if wanted[1] else rounding_of(s, a)
     inner = np.dot(np.dot(u.T, a_dot), vt.T)
     count = s.size
     s_dot = np.empty(count, a.dtype)
@@ -128,9 +141,14 @@ def svd(a, full_matrices=1, a_dot=0.0, *, y):
         s_dot[j] = inner[j, j]
         for i in range(count):
             if i != j:
-                gap = (s[j] - s[i]) * (s[j] + s[i])
-                turn_u[i, j] = (inner[i, j] * s[j] + inner[j, i] * s[i]) / gap
-                turn_v[i, j] = (inner[i, j] * s[i] + inner[j, i] * s[j]) / gap
+                # what u and v turn by together, and against each other
+                together = against = a.dtype.type(0)
+                if abs(s[j] - s[i]) > nearest:
+                    together = 0.5 * (inner[i, j] + inner[j, i]) / (s[j] - s[i])
+                if s[j] + s[i] > nearest:
+                    against = 0.5 * (inner[i, j] - inner[j, i]) / (s[j] + s[i])
+                turn_u[i, j] = together + against
+                turn_v[i, j] = together - against
         for i in range(count, u.shape[1]):
             turn_u[i, j] = inner[i, j] / s[j]
             turn_u[j, i] = -inner[i, j] / s[j]

@@ -235,9 +235,11 @@ def singular_value_dot(x, is_largest, x_dot, y):
     is_tall = x.shape[0] >= x.shape[1]
     _, vectors = np.linalg.eigh(np.dot(x.T, x) if is_tall else np.dot(x, x.T))
     vector = vectors[:, vectors.shape[1] - 1 if is_largest else 0].copy()
-    if is_tall:
-        return np.dot(np.dot(x_dot, vector), np.dot(x, vector)) / y
-    return np.dot(np.dot(vector, x_dot), np.dot(vector, x)) / y
+    along = np.dot(np.dot(x_dot, vector), np.dot(x, vector)) if is_tall else np.dot(
+        np.dot(vector, x_dot), np.dot(vector, x)
+    )
+    # 0 where it is 0, as of other norms
+    return 0.0 if y == 0 else along / y
 
 
 def check_independent(vectors, eps):

@@ -10,7 +10,8 @@ second one, asked first, so that a user's registration takes the place of all th
 
 How the parameters of a rule bind, by name: the op's own come first, in the op's order and with the op's defaults;
 `name_dot` is the tangent of the argument `name`, zero where that is not active (`name_dot=0.0` after a default);
-keyword-only are the result (a tuple if the op returns one) and, in a transpose or adjoint, its adjoint `y_bar`.
+keyword-only are the result (a tuple if the op returns one) and, in a transpose or adjoint, its adjoint `y_bar`; in a
+tangent `wanted`, of the results which ones' tangents are used, known when the rule is compiled.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ ARRAY_LIKE = frozenset((
 # Those that take several, each of which may be a list; and the one that takes all positional arguments as a tuple.
 SEVERAL = frozenset(("all_given", "arrays", "choicelist", "condlist", "tup"))
 ALL_GIVEN = "all_given"
+WANTED = "wanted"
 
 # What an in-place operator or a second name computes is what the plain one does.
 PLAIN: Mapping[Any, Any] = {

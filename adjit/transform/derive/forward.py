@@ -270,12 +270,12 @@ class Tangents(Along):
         entry = lookup(op.callee)
         if entry is None or entry.tangent is None:
             raise no_rule(op, self.activity.is_active, in_forward=True)
+        rule, wanted = entry.tangent, [self.has(out) for out in op.outs]
         if self.directions.width is not None:
-            rule = entry.tangent
-            self.in_turn(op, lambda dots: tangent_body(self.builder, rule, op.args, dots, op.outs, self.build))
+            self.in_turn(op, lambda dots: tangent_body(self.builder, rule, op.args, dots, op.outs, self.build, wanted))
             return
         given: dict[int, Value] = {k: self.dots[a][0] for k, a in enumerate(op.args) if a in self.dots}
-        values = tangent_body(self.builder, entry.tangent, op.args, given, op.outs, self.build)
+        values = tangent_body(self.builder, rule, op.args, given, op.outs, self.build, wanted)
         for out, value in zip(op.outs, values, strict=True):
             if not self.has(out):
                 continue

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from numba import types
 
 from adjit.errors import InternalError, NoRule
-from adjit.rules.registry import lookup
+from adjit.rules.registry import WANTED, lookup
 from adjit.transform import ir
 from adjit.transform.elaborate.entry import BuildDerivative, new_context
 from adjit.transform.elaborate.values.elementwise import materialise
@@ -156,11 +156,15 @@ def tangent_body(
     dots: dict[int, Value],
     outs: Sequence[ir.Operand],
     build: Any,
+    wanted: Sequence[bool],
 ) -> list[Value]:
-    """The tangents of the results; arguments without one in `dots` are held fixed."""
+    """The tangents of the results, of which some are wanted; arguments without one in `dots` are held fixed."""
     ctx = context(builder, build)
-    parameters = [p.name for p in inspect.signature(rule).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    kinds = inspect.signature(rule).parameters.values()
+    parameters = [p.name for p in kinds if p.kind is not p.KEYWORD_ONLY]
     named = _by_name(rule, outs)
+    if any(p.name == WANTED and p.kind is p.KEYWORD_ONLY for p in kinds):
+        named[WANTED] = TupleValue(tuple(map(Static, wanted)))
     for k, (name, arg) in enumerate(zip(parameters, args, strict=False)):
         if name.endswith("_dot"):
             continue

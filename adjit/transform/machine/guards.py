@@ -15,16 +15,20 @@ from numba import types
 
 from adjit.runtime.library import has_nan
 from adjit.transform import ir
+from adjit.transform.analysis.uses import Uses
 
 
 def guarded(function: ir.Function) -> ir.Function:
     """The function with these checks: in both sweeps, of primal values and of adjoints."""
+    around = function.analysis(Uses).around
 
     def make(op: ir.Op) -> Sequence[ir.Op]:
-        b = ir.Builder(op.origin)
+        # loops of a rule have the statement that it is asked for, and what is in them none of its own
+        origins = [one.origin for one in (*around.get(op, ()), op) if one.origin is not None]
+        b = ir.Builder(origins[-1] if origins else None)
         # a sum is looked at in each trip
         b.emit(dataclasses.replace(op, order_free=False) if isinstance(op, ir.For) and op.order_free else op)
-        _check_numbers(b, op)
+        _check_numbers(b, op.at(b.origin))
         return b.ops
 
     return ir.with_body(function, ir.rewritten(function.body, make))

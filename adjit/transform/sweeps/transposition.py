@@ -53,7 +53,8 @@ def _transpose(
     bars = {k: ir.Var(f"{op.outs[k].name}_bar", writable(op.outs[k].type)) for k in flowing}
     dots = {k: ir.Var(f"a{k}_dot", writable(op.args[k].type)) for k in active}
     builder = ir.Builder()
-    values = tangent_body(builder, rule, args, dict(dots), outs, compiler.derivative)
+    wanted = [k in flowing for k in range(len(outs))]
+    values = tangent_body(builder, rule, args, dict(dots), outs, compiler.derivative, wanted)
     yields = [value for value in values if isinstance(value, ir.Var | ir.Const)]
     if len(yields) < len(values):
         raise InternalError(f"the tangent rule {rule.__name__} returns something that is neither a number nor an array")
