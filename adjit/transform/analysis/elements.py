@@ -246,10 +246,7 @@ class IndexModel:
 
     def holds_at(self, op: ir.Op, constraint: Constraint) -> bool:
         """Whether a constraint, `>=` or `<`, holds wherever an operation is run."""
-        return self.holds_in(self.iterations.places[op].chain, constraint)
-
-    def holds_in(self, chain: Chain, constraint: Constraint) -> bool:
-        """The same of the innermost region of a chain."""
+        chain = self.iterations.places[op].chain
         return self._accesses.holds(chain, constraint.value, constraint.relation)
 
     def surely_meet(self, loops: Sequence[ir.For], one: ir.Op, other: ir.Op) -> bool:

@@ -19,8 +19,7 @@ from typing import NamedTuple
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, loops_in
-from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Iterations, loops_in
 
 MOST_RANGES = 6  # of one integer
 MOST_ENDS = 4  # of one range
@@ -58,9 +57,8 @@ class Ranges:
     """Those of one function. `elements`: the ranges of what is loaded, if they are known before the loops. `made`: what
     has a name before the loops is looked through, to what it was made of."""
 
-    def __init__(self, model: IndexModel, elements: _Elements, made: bool = False):
-        self._model, self._iterations = model, model.iterations
-        self._elements, self._made = elements, made
+    def __init__(self, iterations: Iterations, elements: _Elements, made: bool = False):
+        self._iterations, self._elements, self._made = iterations, elements, made
         self._carried: set[ir.Operand] = set()  # whose ranges are looked for
 
     def of(self, operand: ir.Operand, chain: Chain) -> Found | None:
@@ -73,8 +71,8 @@ class Ranges:
         if self._made and value == Affine({operand: 1}):
             return self._structural(operand, chain) or (Range((value,), (value,)),)
         if value is not None:
-            lows = [end.times(-1) for end in self._ends(value.times(-1), chain)]
-            highs = self._ends(value, chain)
+            lows = [end.times(-1) for end in _ends(self._iterations, chain, value.times(-1))]
+            highs = _ends(self._iterations, chain, value)
             if lows and highs:
                 return (Range(_tightest(lows, -1), _tightest(highs, 1)),)
         return self._structural(operand, chain)
@@ -177,10 +175,10 @@ class Ranges:
     def _of_remainder(self, divisor: ir.Operand, chain: Chain) -> Found | None:
         """0 to n - 1 if n is above zero, n + 1 to 0 if it is below; and 0 of nothing, which comes of n = 0."""
         n = self._iterations.value(divisor)
-        if n is None or self._ends(n, ()) != [n]:
+        if n is None or not _is_outside(n):
             return None
         zero = Affine()
-        if self._model.holds_in(chain, Constraint(n.plus(ONE, -1), ">=")):
+        if is_natural(self._iterations, chain, n.plus(ONE, -1)):
             return (Range((zero,), (n.plus(ONE, -1),)),)
         return Range((zero,), (n.plus(ONE, -1),)), Range((n.plus(ONE),), (zero,)), Range((zero,), (zero,))
 
@@ -188,22 +186,58 @@ class Ranges:
         value = self._iterations.value(operand)
         return value.constant if value is not None and value.is_constant else None
 
-    def _ends(self, value: Affine, chain: Chain) -> list[Affine]:
-        """What a value is at most, without the counters of loops.
 
-        A constraint says of a sum that it is not below zero. So much of one is added that a counter goes; what bounds
-        the counter of an inner loop is of outer ones, so that inner ones go first.
-        """
-        known = [least for each in self._iterations.domain(chain) for least in _not_below_zero(each)]
-        found = [value]
-        for loop in reversed(loops_in(chain)):
-            left = [each for each in found if loop not in each.terms]
-            for each in found:
-                factor = each.terms.get(loop, 0)
-                bounds = [b for b in known if factor * b.terms.get(loop, 0) < 0 and not factor % b.terms[loop]]
-                left += [each.plus(b, abs(factor // b.terms[loop])) for b in bounds]
-            found = list(_tightest(left, 1))
-        return [each for each in found if not any(isinstance(s, ir.For | ir.While) for s in each.terms)]
+def is_natural(iterations: Iterations, chain: Chain, value: Affine) -> bool:
+    """Whether a sum is surely not below zero in the innermost region of a chain.
+
+    isl is not asked: it knows of more, but most programs that are asked of here have no other question for it, and to
+    load it takes as long as a quarter of a first gradient.
+    """
+    lows = [end.times(-1) for end in _ends(iterations, chain, value.times(-1))]
+    if any(low.is_natural for low in lows):
+        return True
+    facts = _facts(iterations, chain)
+    return any(low.plus(fact, -1).is_natural for low in lows for fact in facts)
+
+
+def _facts(iterations: Iterations, chain: Chain) -> list[Affine]:
+    """What is not below zero there, without counters: conditions, and that the loops make a trip."""
+    known = _known(iterations, chain)
+    found = [fact for fact in known if _is_outside(fact)]
+    for loop in loops_in(chain):
+        lows = [fact for fact in known if fact.terms.get(loop) == 1]
+        highs = [fact for fact in known if fact.terms.get(loop, 0) < 0]
+        both = (high.plus(low, -high.terms[loop]) for low in lows for high in highs)
+        found += [fact for fact in both if _is_outside(fact)]
+    return found
+
+
+def _known(iterations: Iterations, chain: Chain) -> list[Affine]:
+    return [least for each in iterations.domain(chain) for least in _not_below_zero(each)]
+
+
+def _is_outside(value: Affine) -> bool:
+    """Whether it is the same in all trips of all loops."""
+    return not any(isinstance(symbol, ir.For | ir.While) for symbol in value.terms)
+
+
+def _ends(iterations: Iterations, chain: Chain, value: Affine) -> list[Affine]:
+    """What a value is at most, without the counters of loops.
+
+    A constraint says of a sum that it is not below zero. So much of one is added that a counter goes; what bounds the
+    counter of an inner loop is of outer ones, so that inner ones go first.
+    """
+    if _is_outside(value):
+        return [value]
+    known, found = _known(iterations, chain), [value]
+    for loop in reversed(loops_in(chain)):
+        left = [each for each in found if loop not in each.terms]
+        for each in found:
+            factor = each.terms.get(loop, 0)
+            bounds = [b for b in known if factor * b.terms.get(loop, 0) < 0 and not factor % b.terms[loop]]
+            left += [each.plus(b, abs(factor // b.terms[loop])) for b in bounds]
+        found = list(_tightest(left, 1))
+    return [each for each in found if _is_outside(each)]
 
 
 _KNOWN = (

@@ -23,11 +23,10 @@ from numba import types
 
 from adjit.runtime.library import check_bounds, check_index, index_range
 from adjit.transform import ir
-from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Iterations, Symbol
+from adjit.transform.analysis.affine import ONE, Affine, Chain, Iterations, Symbol
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import has_effect, is_check, is_unsure
-from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.analysis.ranges import Found, Range, Ranges
+from adjit.transform.analysis.ranges import Found, Range, Ranges, is_natural
 from adjit.transform.arrays.size_checks import Beforehand, Inside
 from adjit.transform.rewrite.affine_ops import Writer
 
@@ -86,7 +85,6 @@ class _Checks:
         self.instead: dict[ir.Op, Sequence[ir.Op]] = {}
         self._function, self._params = function, frozenset(function.body.args)
         self.iterations = function.analysis(Iterations)
-        self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
         self.places = self.iterations.places
         self._demands: dict[ir.Op | None, dict[object, _Demand]] = {}
@@ -140,11 +138,9 @@ class _Checks:
     def _is_inside(self, op: ir.Op, lows: _Ends, highs: _Ends, extent: Affine) -> bool:
         """Whether one of each of the ends is in bounds wherever the operation is run."""
 
-        def holds(value: Affine, relation: str) -> bool:
-            return self.model.holds_at(op, Constraint(value, relation))
-
-        return any(holds(end.plus(extent, -1), "<") for end in highs) and any(
-            holds(end.plus(extent), ">=") for end in lows
+        natural = functools.partial(is_natural, self.iterations, self.places[op].chain)
+        return any(natural(extent.plus(end, -1).plus(ONE, -1)) for end in highs) and any(
+            natural(end) or natural(end.plus(extent)) for end in lows
         )
 
     def _is_demanded(self, op: ir.Op, array: ir.Operand, axis: int, index: ir.Operand) -> bool:
@@ -255,7 +251,7 @@ class _InArrays:
     ):
         self._checks, self._place, self._found = checks, place, found
         self._asked: set[ir.Operand] = set()
-        self.ranges = Ranges(checks.model, self._of_load, made)
+        self.ranges = Ranges(checks.iterations, self._of_load, made)
 
     def _of_load(self, load: ir.Load) -> Found | None:
         array, definitions = load.array, self._checks.iterations.definitions

@@ -25,7 +25,7 @@ def differences(function, x):
 
 
 def source_of(function, x=X):
-    derived = adjit.grad(function, target="python", strategy=CHEAPEST)
+    derived = adjit.grad(function, target="python", strategy=CHEAPEST, boundscheck=False)
     # what is not written would be seen
     text = re.sub(r"\b((?:np|workspace)\.empty(?:_like)?\()", r"np.nan * \1", derived.source(x, tuned=True))
     names = {"np": np, "math": math, "workspace": workspace}
