@@ -211,3 +211,38 @@ def inverted(x):
 def test_inverted_booleans_that_are_known() -> None:
     with pytest.raises(AdjitError, match="`~` of a boolean that is known while compiling"):
         adjit.grad(inverted)(0.7)
+
+
+def inverted_of_python(x, y):
+    return x * ~(x > 0)
+
+
+def inverted_in_a_loop(x, y):
+    is_below = False
+    for k in range(3):
+        if not ~is_below:
+            x = x * 2.0
+        is_below = k > 0
+    return x
+
+
+@pytest.mark.parametrize("function", [inverted_of_python, inverted_in_a_loop])
+def test_inverted_booleans_of_python(function: Any) -> None:
+    with pytest.raises(AdjitError, match="`~` of a boolean of Python's"):
+        adjit.grad(function)(0.7, np.ones(2))
+
+
+def inverted_of_numpy(x, y):
+    mask = y > 1.0
+    total = 0.0
+    for k in range(y.size):
+        if ~mask[k] and ~(y[k] > 5.0):
+            total += x * y[k]
+    return total * (2.0 if ~np.any(y > 9.0) else 3.0) * (2.0 if ~(y > 9.0).any() else 3.0) * ~np.isnan(x)
+
+
+def test_inverted_booleans_of_numpy() -> None:
+    y = np.array([0.5, 2.0, -1.5])
+    for target in ("python", "cpu"):
+        found = adjit.value_and_grad(inverted_of_numpy, target=target)(0.7, y)
+        np.testing.assert_allclose(found, [inverted_of_numpy(0.7, y), inverted_of_numpy(1.0, y)])

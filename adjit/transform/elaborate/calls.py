@@ -305,6 +305,12 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return found
     if callee is functools.partial and args:
         return partial(frame, args, named)
+    if getattr(callee, "__name__", "") == "seed" and callee == random.seed and ctx.is_plain:
+        raise ctx.unsupported(
+            "random.seed",
+            "Write np.random.seed(...) and draws of np.random, or rng = np.random.default_rng(seed).",
+            why="For the same seed compiled code draws other numbers than Python.",
+        )
     is_own = _is_hashable(callee) and (callee in INTRINSICS or lookup(callee) is not None)
     is_own |= isinstance(callee, types.Type)  # which converts
     is_own |= _is_of_library(callee) and not isinstance(callee, functools.partial)

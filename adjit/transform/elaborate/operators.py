@@ -385,14 +385,16 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
     ctx = frame.ctx
     if isinstance(value, Complex) and not is_array(value):
         return complexes.unary(ctx, callee, value)
-    if callee is operator.invert and isinstance(value, ir.Const) and isinstance(value.type, types.Boolean):
-        if not frame.is_rule:
+    if callee is operator.invert and is_number(value) and isinstance(value.type, types.Boolean):
+        is_known = isinstance(value, ir.Const)
+        if isinstance(value, ir.Const) and frame.is_rule:
+            return ir.boolean(not value.value)
+        if is_known or (ctx.is_plain and integers.is_pythons(ctx, value) is not False):
             raise ctx.unsupported(
-                "`~` of a boolean that is known while compiling",
+                "`~` of a boolean that is known while compiling" if is_known else "`~` of a boolean of Python's",
                 "Write `not c`.",
                 why="It is a number for Python, where `~True` is -2, and `not` for NumPy.",
             )
-        return ir.boolean(not value.value)
     if callee is operator.not_:
         return scalars.negated(ctx, truth(frame, value))
     if (method := method_of(value, f"__{callee.__name__}__")) is not None:
