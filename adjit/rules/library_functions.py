@@ -1,7 +1,8 @@
-"""Functions without a text: those of libraries, and those that users know the differences of alone.
+"""Functions whose text is not to be read: those of libraries, those with rules, and those that users know the
+differences of alone.
 
-In: a ufunc, a builtin, a function of NumPy's or SciPy's. Out: a Python function that calls it with what it is called
-with by position, so that `grad(np.tanh)` has a text to read.
+In: a ufunc, a builtin, a function of NumPy's or SciPy's, or one with rules of its own, as of `implicit`. Out: a Python
+function that calls it with what it is called with by position, so that `grad(np.tanh)` has a text to read.
 
     np.tanh      def tanh(x):
                      return np.tanh(x)
@@ -28,7 +29,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from adjit.errors import WrongCall
-from adjit.rules.registry import ALL_GIVEN, lookup, user
+from adjit.rules.registry import ALL_GIVEN, has_own_rule, lookup, user
 from adjit.runtime.library import home_of, own_attribute
 
 _LIBRARIES = ("numpy", "scipy", "math", "cmath", "builtins", "_operator", "operator")
@@ -38,11 +39,11 @@ _HOMES = ("numpy", "scipy.special")
 
 
 def as_python(callee: Any) -> Any:
-    """The Python function that calls a library's; whatever else is given, as it is."""
-    if not _is_of_library(callee):
-        return callee
+    """The Python function that calls a library's, or one with rules; whatever else is given, as it is."""
     try:
-        return _written(callee) or callee
+        if has_own_rule(callee):
+            return _calling(callee)
+        return (_written(callee) or callee) if _is_of_library(callee) else callee
     except TypeError:
         # it has no hash, so it has no rule
         return callee
@@ -57,6 +58,25 @@ def _is_of_library(callee: Any) -> bool:
     root = home_of(callee).partition(".")[0]
     is_function = isinstance(callee, FunctionType | MethodType) and own_attribute(callee, "derivative") is None
     return is_function and root in _LIBRARIES and lookup(callee) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _calling(callee: Any) -> Any:
+    """The function that calls one of the user's, with the same parameters; itself where nobody knows those."""
+    plain = getattr(callee, "py_func", callee)
+    if not isinstance(plain, FunctionType):
+        return callee
+    name = plain.__name__ if plain.__name__.isidentifier() else "function"
+    parameters = inspect.signature(plain).parameters
+    bare = inspect.Signature([p.replace(default=p.empty, annotation=p.empty) for p in parameters.values()])
+    called = _unlike(f"{name}_", list(parameters))
+    before = {"KEYWORD_ONLY": "{0}={0}", "VAR_POSITIONAL": "*{0}", "VAR_KEYWORD": "**{0}"}
+    given = [before.get(p.kind.name, "{0}").format(key) for key, p in parameters.items()]
+    text = f"def {name}{bare}:\n    return {called}({', '.join(given)})\n"
+    # equal texts have equal names, whatever they call
+    made = _defined(text, f"<adjit {name}{bare}>", {called: callee}, plain.__module__)[name]
+    made.__defaults__, made.__kwdefaults__, made.__doc__ = plain.__defaults__, plain.__kwdefaults__, plain.__doc__
+    return made
 
 
 @functools.lru_cache(maxsize=1024)
@@ -192,10 +212,10 @@ def _unlike(name: str, names: list[str]) -> str:
     return name
 
 
-def _defined(text: str, filename: str, scope: dict[str, Any]) -> dict[str, Any]:
+def _defined(text: str, filename: str, scope: dict[str, Any], module: str = __name__) -> dict[str, Any]:
     """What a text defines, which can be read again."""
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    scope["__name__"] = __name__
+    scope["__name__"] = module
     exec(compile(text, filename, "exec", dont_inherit=True), scope)
     return scope
 

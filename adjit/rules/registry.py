@@ -291,12 +291,28 @@ def lookup(callee: Any) -> Entry | None:
     if with_it is not None:
         return with_it
     load()
-    try:
-        plain = _of_numpy(PLAIN.get(callee, callee))
-    except TypeError:
-        return None
+    plain = _plain(callee)
     found = user.find(plain)
     return found if found is not None else builtin.find(plain)
+
+
+def has_own_rule(callee: Any) -> bool:
+    """Whether a user has given a function a rule, or adjit one that it has made."""
+    return hasattr(callee, "adjit_rules") or user.find(_plain(callee)) is not None
+
+
+def is_held(callee: Any) -> bool:
+    """Whether a user has said that what a callee gives is constant."""
+    found = user.find(_plain(callee))
+    return found is not None and found.constant
+
+
+def _plain(callee: Any) -> Any:
+    """The callee that another is as."""
+    try:
+        return _of_numpy(PLAIN.get(callee, callee))
+    except TypeError:  # not hashable
+        return callee
 
 
 def class_of(kind: type) -> type:

@@ -1,4 +1,4 @@
-"""Derivatives of library functions themselves: `grad(np.tanh)`."""
+"""Derivatives of library functions themselves, `grad(np.tanh)`, and of functions with rules."""
 
 import math
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.special
 import scipy.stats
+from numba import njit
 
 import adjit
 from adjit.errors import SourceUnavailable
@@ -58,3 +59,26 @@ def test_nearly_every_ufunc_with_a_rule_is_taken() -> None:
     ufuncs = [callee for callee in registry.registered() if isinstance(callee, np.ufunc)]
     assert len(ufuncs) > 100
     assert all(as_python(callee) is as_python(callee) is not callee for callee in ufuncs)
+
+
+def test_functions_with_rules_are_differentiated_by_these() -> None:
+    @njit
+    def root(p, most=60):
+        low, high = 0.0, 10.0
+        for _ in range(most):
+            middle = 0.5 * (low + high)
+            if middle * middle - p > 0.0:
+                high = middle
+            else:
+                low = middle
+        return 0.5 * (low + high)
+
+    adjit.rules.partials(root, lambda p, most, *, y: (0.5 / y, None))
+    assert adjit.grad(root)(4.0) == pytest.approx(0.25, rel=1e-12)
+    assert adjit.grad(root)(4.0, 5) == 0.5 / root(4.0, 5)
+    assert adjit.jvp(root, (4.0,), (2.0,))[1] == pytest.approx(0.5, rel=1e-12)
+    assert adjit.grad(lambda p: adjit.grad(root)(p, 60), target="python")(4.0) == pytest.approx(-0.03125, rel=1e-12)
+    # no address of it is in the text
+    assert "at <adjit root(p, most)>:1 with respect to p" in adjit.grad(root).source(4.0)
+    solved = adjit.implicit(root, lambda x, p, most: x * x - p)
+    assert adjit.value_and_grad(solved, target="python")(4.0) == pytest.approx((2.0, 0.25), rel=1e-12)
