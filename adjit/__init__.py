@@ -10,7 +10,9 @@ from adjit.errors import (
     InternalError,
     NoRule,
     NotCached,
+    NotDifferentiable,
     NotScalar,
+    OnlyDecides,
     Race,
     SourceUnavailable,
     TypeMismatch,
@@ -60,9 +62,9 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "Race", "SourceUnavailable",
-    "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt", "cache_info", "check_grads",
-    "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad", "hessian", "hvp", "implicit",
-    "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "plot", "precompile", "progress", "rounding_error",
-    "rules", "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
+    "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotDifferentiable", "NotScalar", "OnlyDecides",
+    "Race", "SourceUnavailable", "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt",
+    "cache_info", "check_grads", "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad", "hessian",
+    "hvp", "implicit", "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "plot", "precompile", "progress",
+    "rounding_error", "rules", "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
 ]  # fmt: skip

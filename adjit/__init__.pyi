@@ -29,7 +29,9 @@ from adjit.errors import Aliased as Aliased
 from adjit.errors import InternalError as InternalError
 from adjit.errors import NoRule as NoRule
 from adjit.errors import NotCached as NotCached
+from adjit.errors import NotDifferentiable as NotDifferentiable
 from adjit.errors import NotScalar as NotScalar
+from adjit.errors import OnlyDecides as OnlyDecides
 from adjit.errors import Race as Race
 from adjit.errors import SourceUnavailable as SourceUnavailable
 from adjit.errors import TypeMismatch as TypeMismatch
@@ -44,11 +46,11 @@ from adjit.transform.source.marks import checkpoint as checkpoint
 from adjit.transform.source.marks import intermediate as intermediate
 
 __all__ = [
-    "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "Race", "SourceUnavailable",
-    "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt", "cache_info", "check_grads",
-    "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad", "hessian", "hvp", "implicit",
-    "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "plot", "precompile", "progress", "rounding_error",
-    "rules", "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
+    "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotDifferentiable", "NotScalar", "OnlyDecides",
+    "Race", "SourceUnavailable", "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt",
+    "cache_info", "check_grads", "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad", "hessian",
+    "hvp", "implicit", "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "plot", "precompile", "progress",
+    "rounding_error", "rules", "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
 ]  # fmt: skip
 
 __version__: str

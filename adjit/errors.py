@@ -94,6 +94,11 @@ class WrongCall(AdjitError, TypeError):
     """The arguments of a call do not fit the parameters, or there is no such option."""
 
 
+class NotDifferentiable(AdjitError):
+    """The result depends on what is differentiated through conditions, indices or rounding alone, so that the
+    derivative would be zero whatever the result does."""
+
+
 class NotScalar(AdjitError):
     """A gradient was asked of a function whose result is not one number."""
 
@@ -150,6 +155,11 @@ class InternalError(AdjitError):
 
 class NotCached(UserWarning):
     """With `cache=True`, or compiled ahead: a function whose compiled form cannot be kept for later processes."""
+
+
+class OnlyDecides(UserWarning):
+    """A derivative that is zero because a part of an argument, or one of several, goes into the result through
+    conditions, indices or rounding alone."""
 
 
 # NumPy's functions give real numbers or complex ones by what comes out; the type of a derivative is settled before.

@@ -24,6 +24,7 @@ from adjit.transform import ir
 from adjit.transform.explain.guards import guards
 from adjit.transform.explain.loops import Line
 from adjit.transform.explain.tables import Array, Tables, tables
+from adjit.transform.explain.tables import Decided as Decided
 from adjit.transform.explain.variables import Variable
 from adjit.transform.rewrite.notes import Record
 
@@ -102,6 +103,8 @@ def _lines(e: Explanation) -> Iterator[str]:
         for v in e.variables
     ]
     yield from _section("Variables", ("name", "line", "", "why"), rows)
+    decided = [(_at(d.line), _short(d.text), ", ".join(d.by)) for d in e.decisions]
+    yield from _section("Decisions, which are held fixed", ("line", "statement", "by what depends on"), decided)
     kept = [
         (v.name, _at(v.line), v.how, "" if v.array is None else f"{v.array.name}, {_size(v.array)}") for v in e.values
     ]

@@ -35,6 +35,10 @@ def sections(tables: Tables, key_of_line: KeyOfLine, launches: Sequence[Sequence
     found += _table("Loops and array statements", ("line", "in the program", "what becomes of it"), rows)
     rows = [("", [("m", cell) for cell in launch]) for launch in launches]
     found += _table("Launches", ("kernel", "line", "threads", "additions"), rows)
+    rows = [
+        (key_of_line(d.line), [("m", _at(d.line)), ("m", d.text), ("m", ", ".join(d.by))]) for d in tables.decisions
+    ]
+    found += _table("Decisions, which are held fixed", ("line", "in the program", "by what depends on"), rows)
     kept = [
         (key_of_line(v.line), [("m", v.name), ("m", _at(v.line)), ("", v.how), ("m", v.array.name if v.array else "")])
         for v in tables.values

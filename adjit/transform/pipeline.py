@@ -19,14 +19,14 @@ from numba import types
 from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import fuse_launches, shape
-from adjit.transform.derive import Compiler, check_places
+from adjit.transform.derive import Compiler, Wanted, check_flow, check_places, wanted
 from adjit.transform.elaborate import KernelLaunch, apart, elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.kinds import IN_HALVES, derived, values_in
 from adjit.transform.machine import guarded, tune, watched
 from adjit.transform.rewrite.checked import checked
-from adjit.transform.rewrite.notes import Record, recording
-from adjit.transform.rewrite.released import released, unasked
+from adjit.transform.rewrite.notes import Record, note, recording
+from adjit.transform.rewrite.released import counting, released, unasked
 from adjit.transform.source.derivative import Derivative, at_level
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import gather_at_once, transposed_tangent
@@ -143,7 +143,8 @@ def _primal_of(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.
     limited = derivative.memory_limit is not None
     asked = derivative.intermediates
     bounds = derivative.boundscheck and derivative.strategy.machine == "cpu"
-    return primal(derivative.function, arg_types, derivative.stretches, derivative.strategy, limited, asked, bounds)
+    function, stretches, strategy = derivative.function, derivative.stretches, derivative.strategy
+    return primal(function, arg_types, stretches, strategy, limited, asked, bounds, wanted(derivative))
 
 
 def primal(
@@ -154,9 +155,11 @@ def primal(
     run_again: bool = False,
     asked: Sequence[str] = (),
     bounds: bool = False,
+    want: Wanted | None = None,
 ) -> ir.Function:
     """The typed IR of the function to derive. `run_again`: the trips of its loops are, wherever that can be. `asked`:
-    the names of places in it that are asked for. `bounds`: whether its indices are checked."""
+    the names of places in it that are asked for. `bounds`: whether its indices are checked. `want`: the derivative that
+    is, where one is to be looked for."""
 
     def inner(derivative: Derivative | KernelLaunch, given: tuple[types.Type, ...]) -> ir.Function:
         if isinstance(derivative, KernelLaunch):
@@ -169,9 +172,13 @@ def primal(
 
     if isinstance(function, Derivative):
         return without_comments(inner(function, arg_types))
-    elaborated = elaborate(function, arg_types, inner)
+    with recording() as records:
+        elaborated = elaborate(function, arg_types, inner)
+    note(*records)
     check_places(elaborated, asked)
-    elaborated = checked(unasked(elaborated, asked), "elaborated")
+    if want is not None:
+        check_flow(function, elaborated, records, want)
+    elaborated = checked(counting(unasked(elaborated, asked)), "elaborated")
     launches = any(isinstance(op, ir.Call) and op.callee is apart for op in elaborated.body.inside)
     if launches:
         from adjit.transform.kernels import launched_apart

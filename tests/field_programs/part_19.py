@@ -167,7 +167,7 @@ def multipole_potential(src, q, obs):
 
 
 # meteorology: thermodynamic profile, moist adiabat; np.interp, searchsorted & any/all
-@prog("meteo", lambda: (300.0, 0.012, np.linspace(298, 220, 12)), (0, 1, 2))
+@prog("meteo", lambda: (300.0, 0.012, np.linspace(298, 220, 12)), (0, 2))
 def cape(T0, q0, env):
     p = np.linspace(1000, 200, 12)
     Rd, cp, Lv, eps = 287.0, 1004.0, 2.5e6, 0.622

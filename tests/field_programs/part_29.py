@@ -487,7 +487,7 @@ def newsvendor(orders, price):
 
 
 # meteorology: lifted parcel with bisect into a sounding
-@prog("meteorology", lambda: (np.array([298.0, 290.0, 278.0, 262.0, 240.0]), 300.0, 0.014), (0, 1, 2))
+@prog("meteorology", lambda: (np.array([298.0, 290.0, 278.0, 262.0, 240.0]), 300.0, 0.014), (0, 1))
 def lifted_index(env, t0, mixing):
     levels = [1000.0, 900.0, 750.0, 550.0, 350.0]
     heights = [100.0 * k for k in range(0, 60, 3)]

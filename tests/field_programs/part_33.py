@@ -369,7 +369,7 @@ def pruning(kappa, pi, scale):
 
 
 # meteorology: skew-T parcel, CAPE; brent-like iteration for wet bulb, np.select/piecewise
-@prog("meteorology", lambda: (np.array([302.0, 295, 285, 270, 250, 228]), 0.016), (0, 1))
+@prog("meteorology", lambda: (np.array([302.0, 295, 285, 270, 250, 228]), 0.016), (0,))
 def cape(Tenv, r0):
     p = np.array([1000.0, 900, 750, 550, 380, 250])
     es = lambda T: 6.112 * np.exp(17.67 * (T - 273.15) / (T - 29.65))

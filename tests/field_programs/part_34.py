@@ -693,7 +693,7 @@ class Stage(Enum):
     RIPE = "ripe"
 
 
-@prog("agriculture", lambda: (np.array([14.0, 18.0, 22.0, 25.0, 20.0, 16.0]), 3.0, 0.5), (0, 1, 2))
+@prog("agriculture", lambda: (np.array([14.0, 18.0, 22.0, 25.0, 20.0, 16.0]), 3.0, 0.5), (1, 2))
 def crop_yield(temps, rue, kext):
     stage, gdd, lai, biomass, grain = Stage.VEGETATIVE, 0.0, 0.3, 0.0, 0.0
     thresholds = {Stage.VEGETATIVE: 25.0, Stage.FLOWERING: 50.0}
@@ -838,7 +838,7 @@ def magnus(T):
 SCHEMES = {"bolton": bolton, "magnus": magnus}
 
 
-@prog("meteorology", lambda: (np.array([25.0, 18.0, 9.0, -2.0, -15.0]), 18.0), (0, 1))
+@prog("meteorology", lambda: (np.array([25.0, 18.0, 9.0, -2.0, -15.0]), 18.0), (0,))
 def parcel(environment, dewpoint):
     levels = [1000.0, 900.0, 800.0, 650.0, 500.0]
     sounding = {p: (t if p != 800.0 else None) for p, t in zip(levels, environment)}

@@ -156,6 +156,12 @@ def _checked(program: Program, how: How) -> Verdict:
         is_numba = "numba does not compile" in fault.what
         why = f"{fault}\n{fault.__cause__ or ''}"[:1500]
         return Verdict(Outcome.NUMBA if is_numba else Outcome.INTERNAL, why, _cause(fault))
+    except errors.NotDifferentiable as fault:
+        # then the result does not change with the arguments near by
+        found = case.by_differences()
+        if found is not None and abs(found) > 1e-6:
+            return Verdict(Outcome.MESSAGE, f"it has a derivative, {found}: {fault}", "not differentiable")
+        return Verdict(Outcome.UNFIT, str(fault))
     except errors.AdjitError as fault:
         if not _is_helpful(fault):
             return Verdict(Outcome.MESSAGE, str(fault), _normal(f"{type(fault).__name__}: {fault.what}"))
@@ -245,8 +251,8 @@ class _Case:
         """The value, and an adjoint for each of wrt."""
         arguments = self.fresh()
         if self.is_number:
-            made = derive(Derivative(function=self.function, kind="value_and_grad", wrt=self.wrt), options)
-            value, bars = made(*arguments)
+            made = Derivative(function=self.function, kind="value_and_grad", wrt=self.wrt, implied=True)
+            value, bars = derive(made, options)(*arguments)
         else:
             made = derive(Derivative(function=self.function, kind="vjp", wrt=self.wrt), options)
             value, bars = None, made(*arguments, self.seed)
@@ -483,14 +489,14 @@ class _Case:
             return
         arguments = self.fresh()
         out = tuple(_room(self.arguments[k]) for k in self.wrt)
-        made = derive(Derivative(function=self.function, kind="grad", wrt=self.wrt), self.options)
+        made = derive(Derivative(function=self.function, kind="grad", wrt=self.wrt, implied=True), self.options)
         found = made.into(*arguments, out=out)
         self.unchanged(arguments, "into")
         for mine, bar in zip(found, self.bars, strict=True):
             self.same(mine, bar, "into, and the gradient", Outcome.WRONG_DERIVATIVE)
 
     def second_order(self) -> None:
-        gradient = derive(Derivative(function=self.function, kind="grad", wrt=self.wrt), self.options)
+        gradient = derive(Derivative(function=self.function, kind="grad", wrt=self.wrt, implied=True), self.options)
         spec = gradient.derivative
         along = tuple(self.direction[k] for k in self.wrt)
         arguments = self.fresh()

@@ -192,7 +192,7 @@ def times(c: Any) -> Callable[..., Any]:
 
 
 def times_of_two(c: Any) -> Callable[..., Any]:
-    return lambda x, y: c(x, y) * x
+    return lambda x, y: c(x, y) * x + y
 
 
 def chosen_by(c: Any) -> Callable[..., Any]:

@@ -79,8 +79,10 @@ gradient.save(Path("gradient.py"), x, 1.0)
 adjit.clear_cache()
 adjit.clear_workspaces()
 for fault in (
-    adjit.Aliased, adjit.InternalError, adjit.NoRule, adjit.NotScalar, adjit.Race, adjit.SourceUnavailable,
-    adjit.TypeMismatch, adjit.Unsupported, adjit.Unwritten, adjit.WrongCall, adjit.WrongDevice, adjit.WrongWrt,
+    adjit.Aliased, adjit.InternalError, adjit.NoRule, adjit.NotDifferentiable, adjit.NotScalar, adjit.Race,
+    adjit.SourceUnavailable, adjit.TypeMismatch, adjit.Unsupported, adjit.Unwritten, adjit.WrongCall,
+    adjit.WrongDevice, adjit.WrongWrt,
 ):  # fmt: skip
     kind: type[adjit.AdjitError] = fault
 warning: type[UserWarning] = adjit.NotCached
+warning = adjit.OnlyDecides

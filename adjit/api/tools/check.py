@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from adjit.transform.source.derivative import (
 )
 from adjit.transform.source.structures import put_together
 
+if TYPE_CHECKING:
+    from adjit.api.explain import Decided
+
 # relative to the size of an argument; too large a step shows curvature, too small a one rounding, so the best counts
 STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
 DIRECTIONS = 3
@@ -50,9 +53,9 @@ def check_grads(
     """Checks the derivatives of a function at `args` up to `order`, with respect to `wrt` (default: every float).
 
     Forward and reverse must agree to rounding, both with the differences of the function itself to `rtol`. The point
-    must not be at a kink. Raises AssertionError with the three numbers where they do not, WrongWrt where no argument is
-    a float, WrongCall for an order below 1, Unsupported for a derivative on a GPU. What it returns has the numbers, and
-    is what `adjit.plot.convergence` takes.
+    must not be at a kink. Raises AssertionError with the three numbers where they do not, and the lines whose decisions
+    are held fixed, WrongWrt where no argument is a float, WrongCall for an order below 1, Unsupported for a derivative
+    on a GPU. What it returns has the numbers and those lines, and is what `adjit.plot.convergence` takes.
     """
     whole = of_bound(function)
     if whole is not None:
@@ -81,8 +84,9 @@ def check_grads(
         )
     point = _Point(function, spec, snapshot(bound), positions, chosen, layouts)
     draw = np.random.default_rng(seed)
-    checked = Checked((tuple(point.check(draw, rtol, order) for _ in range(DIRECTIONS)),))
-    return checked if order == 1 else Checked(checked.orders + _check_next(point, draw, order, rtol, seed).orders)
+    checked = (tuple(point.check(draw, rtol, order) for _ in range(DIRECTIONS)),)
+    further = _check_next(point, draw, order, rtol, seed, wrt is None).orders if order > 1 else ()
+    return Checked(checked + further, point)
 
 
 @dataclass(frozen=True)
@@ -104,9 +108,18 @@ class Checked:
     """What was compared: `orders[0]` has the directions of the function, `orders[1]` those of its derivative, ..."""
 
     orders: tuple[tuple[Direction, ...], ...]
+    _point: _Point
+
+    @property
+    def decisions(self) -> tuple[Decided, ...]:
+        """The lines in which what was checked decides on the result: conditions, indices and rounding are held fixed,
+        and how the result changes where they change is no part of the derivative."""
+        return self._point.decisions
 
     def __repr__(self) -> str:
-        return f"<checked: {len(self.orders)} orders, {DIRECTIONS} directions each>"
+        lines = ", ".join(f"L{decided.line}" for decided in self.decisions)
+        held = f"; the decisions of {lines} are held fixed" if lines else ""
+        return f"<checked: {len(self.orders)} orders, {DIRECTIONS} directions each{held}>"
 
     def convergence(self, order: int = 1, steps: Sequence[float] | None = None) -> Convergence:
         """The errors of difference quotients for `steps`, by default 33 from 1 down to 1e-8; the function is run again,
@@ -144,11 +157,14 @@ class Convergence:
         return float(np.median(np.diff(np.log(errors[falling])) / np.diff(steps)))
 
 
-def _check_next(point: _Point, draw: np.random.Generator, order: int, rtol: float, seed: int) -> Checked:
+def _check_next(
+    point: _Point, draw: np.random.Generator, order: int, rtol: float, seed: int, is_implied: bool
+) -> Checked:
     """The derivatives of the gradient; of the pullback, where the result is not a single number."""
     value, asked = template(point.run(point.arguments)), vars(point.options)
     if value == template(0.0):
-        gradient = derive(Derivative(function=point.spec, kind="grad", wrt=point.positions), point.options)
+        made = Derivative(function=point.spec, kind="grad", wrt=point.positions, implied=is_implied)
+        gradient = derive(made, point.options)
         return check_grads(gradient, point.arguments, point.positions, order - 1, rtol, seed, **asked)
     arguments = (*point.arguments, _random(value, draw))
     wrt = (*point.positions, len(point.arguments))
@@ -169,6 +185,18 @@ class _Point:
     @property
     def pullback(self) -> Any:
         return derive(Derivative(function=self.spec, kind="vjp", wrt=self.positions), self.options)
+
+    @functools.cached_property
+    def decisions(self) -> tuple[Decided, ...]:
+        seed = zero(template(self.run(self.arguments)))
+        found: tuple[Decided, ...] = self.pullback.explain(*self.arguments, seed).decisions
+        return found
+
+    @property
+    def held(self) -> str:
+        """What a message says of the decisions."""
+        said = [f"\n  L{d.line}, {d.text}, is decided by {', '.join(d.by)}, and held fixed" for d in self.decisions]
+        return "".join(said[:3])
 
     def run(self, arguments: Sequence[Any]) -> Any:
         """The function itself, on copies of the arguments: plain Python where it can be."""
@@ -200,7 +228,7 @@ class _Point:
         numbers = f"forward {forward!r}, reverse {reverse!r}, differences {best!r} (order {order} to go)"
         assert abs(forward - reverse) <= rounding * max(size, abs(forward), 1e-300), f"the two modes differ: {numbers}"
         allowed = max(rtol, 0.0 if rounding < 1e-6 else 1e-3) * max(abs(best), abs(reverse), 1e-3 * size, 1e-8)
-        assert abs(best - reverse) <= allowed, f"the derivative is not that of the function: {numbers}"
+        assert abs(best - reverse) <= allowed, f"the derivative is not that of the function: {numbers}{self.held}"
         return Direction(forward, float(reverse), functools.partial(self.difference, seed, chosen))
 
     def difference(self, seed: Any, directions: Sequence[Any], step: float) -> float:

@@ -9,8 +9,11 @@ as if they were still there (reverse).
 from adjit.transform.derive.activity import is_exchange
 from adjit.transform.derive.adjoints import Compiler
 from adjit.transform.derive.choices import with_places
+from adjit.transform.derive.flow import Wanted, check_flow, wanted
 from adjit.transform.derive.forward import forward
 from adjit.transform.derive.intermediates import check_places
 from adjit.transform.derive.reverse import reverse
 
-__all__ = ["Compiler", "check_places", "forward", "is_exchange", "reverse", "with_places"]
+__all__ = [
+    "Compiler", "Wanted", "check_flow", "check_places", "forward", "is_exchange", "reverse", "wanted", "with_places",
+]  # fmt: skip

@@ -47,6 +47,7 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_complex,
     is_list,
+    is_number,
     is_numeric,
     ndim,
     parts_of,
@@ -145,8 +146,14 @@ def _stop_gradient(frame: Frame, value: Value) -> Value:
         raise frame.ctx.unsupported(
             "adjit.stop_gradient of complex numbers", "Hold their real and their imaginary parts fixed."
         )
-    is_fixed = not is_array(value) and not isinstance(dtype(value), types.Float)
+    is_fixed = isinstance(value, ir.Const) or (not is_array(value) and not isinstance(dtype(value), types.Float))
     return value if is_fixed else applied(frame.ctx, held, (value,))
+
+
+def _stop_all(frame: Frame, value: Value) -> Value:
+    """The same; an integer or a boolean by itself is held, too, with all that it decides."""
+    is_counted = isinstance(value, ir.Var) and is_number(value) and not isinstance(value.type, types.Float)
+    return applied(frame.ctx, held, (value,)) if is_counted else _stop_gradient(frame, value)
 
 
 def _in_place(function: Any) -> Handler:
@@ -213,7 +220,7 @@ INTRINSICS: dict[Any, Handler] = {
     as_view: _as_view,
     overlapping: _overlaps,
     normal_axes: _normal_axes,
-    stop_gradient: takes("adjit.stop_gradient", "x", _stop_gradient),
+    stop_gradient: takes("adjit.stop_gradient", "x", _stop_all),
     intermediate: takes("adjit.intermediate", "x name? adjoint?", intermediate_value),
 }
 

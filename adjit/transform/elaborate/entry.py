@@ -81,7 +81,7 @@ from adjit.transform.elaborate.whole_arrays.shaping import copied_whole
 from adjit.transform.ir.types import array_type_of, part_type, tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
-from adjit.transform.source.derivative import Enclosed, Structured, unused
+from adjit.transform.source.derivative import Enclosed, Structured, has_derivative, unused
 from adjit.transform.source.outside import static_attribute, while_it_holds
 from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.source.structures import Layout
@@ -257,12 +257,13 @@ def _elaborated(
     kernel = ctx.kernel
     made = made if kernel is None else _yielding_what_it_stores(made, kernel.launched.axes + 1)
     parts = ((name, origin, part) for name, origin, value in ctx.bound for part in parts_of(value))
-    bound = (
-        (name, origin, ir.substituted_operand(naming.operand(part), same))
-        for name, origin, part in parts
-        if isinstance(part, ir.Var | ir.Const)
-    )
-    note(Elaborated(made, tuple(bound)))
+
+    def final(operand: ir.Operand) -> ir.Operand:
+        return ir.substituted_operand(naming.operand(operand), same)
+
+    bound = tuple((name, origin, final(part)) for name, origin, part in parts if isinstance(part, ir.Var | ir.Const))
+    derived = tuple((tuple(map(final, taken)), tuple(map(final, found))) for taken, found in ctx.derived)
+    note(Elaborated(made, bound, derived))
     return defined_where_measured(made if kernel is not None else _without_side_effects(made))
 
 
@@ -760,6 +761,8 @@ def _inline_derivative(ctx: Context, build: BuildDerivative, derivative: Any, ar
                 base = getattr(made, "base", None)
                 ctx.new_array(result, roots=None if base is None else ctx.roots_of(base))
     yields = [cloner.operand(y) for y in function.body.yields]
+    if has_derivative(derivative):
+        ctx.derived.append((leaves, yields))
     return _result_value(function.result, yields)
 
 

@@ -7,6 +7,6 @@ In: a derivative and what the passes noted. Out: `Tables`.
 
 from adjit.transform.explain.formulas import Shaped, Sizes
 from adjit.transform.explain.loops import Line
-from adjit.transform.explain.tables import Array, Tables, Value, tables
+from adjit.transform.explain.tables import Array, Decided, Tables, Value, tables
 
-__all__ = ["Array", "Line", "Shaped", "Sizes", "Tables", "Value", "tables"]
+__all__ = ["Array", "Decided", "Line", "Shaped", "Sizes", "Tables", "Value", "tables"]

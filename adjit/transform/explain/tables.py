@@ -1,4 +1,4 @@
-"""Tables of what was decided for one derivative: variables, values, memory, loops, array statements.
+"""Tables of what was decided for one derivative: variables, decisions, values, memory, loops, array statements.
 
 In: the derivative's IR, what the passes noted while they made it (`notes.py`), and the arguments' values if there are
 any. Out: `Tables`. What is said of a value is what became of it in the end: a tape that fusion made superfluous is no
@@ -19,10 +19,11 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import FRESH
 from adjit.transform.analysis.uses import Uses
 from adjit.transform.derive.activity import carries
+from adjit.transform.derive.flow import dependences
 from adjit.transform.emit.emit import variable_names
 from adjit.transform.explain.formulas import Sizes, item_bytes
 from adjit.transform.explain.loops import Line, at_line, lines_of, trip_of
-from adjit.transform.explain.variables import Variable, variables
+from adjit.transform.explain.variables import Variable, outputs_of, variables
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.rewrite import notes
 from adjit.transform.rewrite.notes import Provided, Record
@@ -58,8 +59,18 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Decided:
+    """A statement in which what is differentiated decides on the result, by being compared, counted or an index."""
+
+    line: int
+    text: str
+    by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Tables:
     variables: tuple[Variable, ...]
+    decisions: tuple[Decided, ...]
     values: tuple[Value, ...]
     arrays: tuple[Array, ...]
     loops: tuple[Line, ...]
@@ -96,14 +107,20 @@ class _Explaining:
     def tables(self) -> Tables:
         read, taken, swept = self.of(notes.Elaborated), self.of(notes.Differentiated), self.of(notes.Swept)
         found: Sequence[Variable] = ()
+        decided: Sequence[Decided] = ()
         loops: Sequence[Line] = ()
         if taken:
-            found = variables(read[-1] if read else None, taken[-1])
+            program = read[-1] if read else None
+            flow = dependences(taken[-1].function if program is None else program.function, self.records)
+            found = variables(program, taken[-1], flow)
+            made = flow.decisions(taken[-1].inputs, outputs_of(program, taken[-1]))
+            decided = [Decided(one.line, one.text, tuple(p.name for p in one.by)) for one in made]
             primal = (swept or taken)[-1].function
             scheduled, remarks = self.of(notes.Scheduled), self.of(notes.Remark)
             loops = lines_of(primal, self.function, self.sizes, scheduled, remarks, with_reverse=bool(swept))
         return Tables(
             tuple(found),
+            tuple(decided),
             tuple(self.values()),
             tuple(self.arrays),
             tuple(line for line in loops if not line.is_statement),

@@ -17,8 +17,10 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.uses import Uses
 from adjit.transform.derive.activity import Activity, carries
+from adjit.transform.derive.control import Dependences
 from adjit.transform.rewrite.notes import Differentiated, Elaborated
 
+_NOT_AT_ALL = "the result does not depend on it"
 _COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 
 
@@ -33,7 +35,13 @@ class Variable:
     why: str
 
 
-def variables(read: Elaborated | None, taken: Differentiated) -> list[Variable]:
+def outputs_of(read: Elaborated | None, taken: Differentiated) -> list[ir.Operand]:
+    """The results that were differentiated, in the program as it was read."""
+    function = taken.function if read is None else read.function
+    return [function.body.yields[k] for k in taken.outputs]
+
+
+def variables(read: Elaborated | None, taken: Differentiated, flow: Dependences) -> list[Variable]:
     """`read`: the program with all its names; None where it is not the user's own text that was differentiated."""
     function = taken.function if read is None else read.function
     main = function.name if function.origin is None else function.origin.function
@@ -56,7 +64,7 @@ def variables(read: Elaborated | None, taken: Differentiated) -> list[Variable]:
                 add(var.name, op.origin, var, read is None)
     for name, origin, operand in read.bound if read is not None else ():
         add(name, origin, operand, True)
-    judge = _Judge(function, taken)
+    judge = _Judge(function, taken, outputs_of(read, taken), flow)
     found = [
         Variable(name, home, tuple(sorted(lines[home, name])), *judge.verdict(name if home == main else "", operands))
         for (home, name), operands in named.items()
@@ -65,10 +73,11 @@ def variables(read: Elaborated | None, taken: Differentiated) -> list[Variable]:
 
 
 class _Judge:
-    def __init__(self, function: ir.Function, taken: Differentiated):
-        self.inputs = taken.inputs
+    def __init__(
+        self, function: ir.Function, taken: Differentiated, yields: Sequence[ir.Operand], flow: Dependences
+    ) -> None:
+        self.inputs, self.outputs, self.flow = taken.inputs, yields, flow
         self.parameters = function.body.args
-        yields = [function.body.yields[k] for k in taken.outputs]
         self.activity = Activity(function, taken.inputs, yields)
         self.alone = [(p, Activity(function, (p,), yields)) for p in taken.inputs]
         self.uses = function.analysis(Uses)
@@ -80,7 +89,10 @@ class _Judge:
         is_active = any(self.activity.is_active(o) for o in floats)
         own = {o for o in floats if isinstance(o, ir.Var) and o.name == name}
         if own.intersection(self.inputs):
-            return is_active, "in wrt" if is_active else "in wrt, but the result does not depend on it"
+            if is_active:
+                return True, "in wrt"
+            decides = any(self.flow.is_only_deciding(o, self.outputs) for o in own)
+            return False, f"in wrt, but {'it only decides on the result' if decides else _NOT_AT_ALL}"
         if own.intersection(self.parameters):
             return is_active, "not in wrt: held fixed"
         sources = [p.name for p, activity in self.alone if any(activity.is_varied(o) for o in floats)]

@@ -26,10 +26,12 @@ Way = Literal["fused", "apart", "run again", "one trip"]
 
 @dataclass(frozen=True)
 class Elaborated:
-    """The program as it was read, and what its names were bound to: name, statement, operand."""
+    """The program as it was read, what its names were bound to (name, statement, operand), and what derivatives that it
+    makes itself take and give."""
 
     function: ir.Function
     bound: tuple[tuple[str, ir.Origin | None, ir.Operand], ...]
+    derived: tuple[tuple[tuple[ir.Operand, ...], tuple[ir.Operand, ...]], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,18 @@ def unasked(function: ir.Function, asked: Collection[str]) -> ir.Function:
     return ir.with_body(function, ir.rewritten(function.body, without))
 
 
+def counting(function: ir.Function) -> ir.Function:
+    """The function without `held` of integers and booleans, which never carry a derivative: it said that what they
+    decide is meant to be fixed."""
+
+    def without(op: ir.Op) -> ir.Op:
+        if isinstance(op, ir.Call) and op.callee is held and not ir.is_float(op.outs[0].type):
+            return dataclasses.replace(op, callee=ir.cast)
+        return op
+
+    return ir.with_body(function, ir.rewritten(function.body, without))
+
+
 def names_of_places(function: ir.Function) -> list[str]:
     """The names of the places in it, in order."""
     calls = (op.callee for op in function.body.inside if isinstance(op, ir.Call))

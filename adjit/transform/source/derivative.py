@@ -75,6 +75,7 @@ class Derivative:
             they give
     width: (of those, and of 'compressed_columns') how many directions travel together
     holomorphic: (of 'grad' and 'value_and_grad') the complex derivative of a complex function of complex arguments
+    implied: `wrt` is all that can be differentiated, and nobody has named it
     """
 
     function: Any
@@ -99,6 +100,7 @@ class Derivative:
     bare: bool = False
     axes: tuple[int | None, ...] = ()
     out_axis: int = 0
+    implied: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +203,11 @@ def root(spec: Any) -> Any:
     while isinstance(spec, Derivative | Structured):
         spec = spec.function
     return spec
+
+
+def has_derivative(spec: Any) -> bool:
+    """Whether something is differentiated for it: it is more than the function itself, or that mapped."""
+    return isinstance(spec, Derivative) and (spec.kind not in ("primal", "vmap") or has_derivative(spec.function))
 
 
 def of_structures(spec: Any, layouts: tuple[Layout | None, ...]) -> Any:

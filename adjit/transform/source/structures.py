@@ -342,6 +342,20 @@ def _items(column: Any, kind: Any) -> list[Any]:
     return found
 
 
+def paths(layout: Layout, name: str) -> list[str]:
+    """What a program calls the leaves of a value of this layout and name: `params["w"]`, `body.parts[0]`."""
+    if layout.kind in ("number", "array"):
+        return [name]
+    if layout.kind in ("dict", "records"):
+        keys = [f'["{key}"]' if isinstance(key, str) else f"[{key!r}]" for key in layout.keys]
+    elif layout.kind == "object":
+        keys = [f".{key}" for key in layout.keys]
+    else:
+        keys = [f"[{k}]" if layout.kind != "table" else "" for k in range(len(layout.parts))]
+    parts = layout.parts or tuple(ARRAY for _ in keys)
+    return [path for key, part in zip(keys, parts, strict=True) for path in paths(part, name + key)]
+
+
 def count(layout: Layout) -> int:
     """How many leaves a layout has."""
     if layout.kind == "records":

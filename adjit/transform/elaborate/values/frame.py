@@ -160,6 +160,8 @@ class Context:
         self.whose: dict[ir.Operand, bool | None] = {}
         # integers that are others, or none, as floats: what makes them so
         self.as_floats: dict[ir.Operand, Callable[[], ir.Operand]] = {}
+        # what derivatives that the program makes itself take and give
+        self.derived: list[tuple[Sequence[ir.Operand], Sequence[ir.Operand]]] = []
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,
         # are literals weak), a derivative on argument values, a call of a function defined inside another, and which
         # parameters a rule reads once
