@@ -701,7 +701,7 @@ def _owner(source: FunctionSource, bound: Mapping[str, Value]) -> str | None:
     """The parameter that is the object whose method the function is, if it is one."""
     name, value = next(iter(bound.items()), ("", None))
     of = value.of if isinstance(value, Record) else type(value.value) if isinstance(value, Static) else None
-    return name if of is not None and static_attribute(of, source.name) is source.function else None
+    return name if of is not None and static_attribute(of, source.called) is source.function else None
 
 
 def _called_by_itself(ctx: Context) -> object | None:

@@ -86,7 +86,7 @@ def as_loop(source: FunctionSource, is_local: bool, owner: str | None) -> Functi
         raise errors.Unsupported(f"{source.name} calls itself", place, "", "Write it as a function with `def`.")
     if owner in assigned(body_of(source.node.body)).names:
         owner = None
-    root = _Member(source.name, source, source.node, source.parameters, owner)
+    root = _Member(source.called, source, source.node, source.parameters, owner)
     return _Machine([root] if is_local or owner is not None else _members(root)).made()
 
 

@@ -37,6 +37,7 @@ from adjit.transform.source.callables import (
 )
 from adjit.transform.source.comments import comments_in
 from adjit.transform.source.outside import function_read
+from adjit.transform.source.private_names import owner_of, with_owner
 
 FUTURE_FLAGS = functools.reduce(
     int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
@@ -56,11 +57,21 @@ class _Text:
     # of the first line alone: a lambda starts in the middle of it
     column_shift: int
     definition: ast.FunctionDef | ast.Lambda
+    # the node as it stands there, where names in it are private to a class
+    as_written: cst.FunctionDef | cst.Lambda | None = None
 
     @functools.cached_property
     def positions(self) -> Mapping[cst.CSTNode, CodeRange]:
         # that takes as long as all else that is done with a text, and is asked for where something is refused
-        return MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
+        found = MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
+        return {own: found[node] for own, node in self.written.items() if node in found} or found
+
+    @functools.cached_property
+    def written(self) -> Mapping[cst.CSTNode, cst.CSTNode]:
+        """What stands in the text for each node, where that is another one."""
+        if self.as_written is None:
+            return {}
+        return dict(zip(_all_nodes(self.node), _all_nodes(self.as_written), strict=True))
 
     @functools.cached_property
     def statements(self) -> Mapping[cst.CSTNode, Any]:
@@ -93,7 +104,7 @@ class _Text:
                 return text
         elif line == end_line and not isinstance(node, cst.BaseCompoundStatement):
             return self.lines[line - 1][column:end_column]
-        return _on_one_line(self.module, node)
+        return _on_one_line(self.module, self.written.get(node, node))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +126,11 @@ class FunctionSource:
     stands_for: Mapping[cst.CSTNode, tuple[FunctionSource, cst.CSTNode]] = field(default_factory=dict)
     made_up: frozenset[str] = frozenset()
     dispatcher: Any = None
+
+    @property
+    def called(self) -> str:
+        """The name by which it is called: that of a private method has the class in front."""
+        return self.node.name.value if isinstance(self.node, cst.FunctionDef) else self.name
 
     @property
     def identifier(self) -> str:
@@ -197,7 +213,7 @@ def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
     found = _alone(filename, code, lines) or _in_whole(filename, code, lines)
     if isinstance(found, ast.AsyncFunctionDef):
         raise unavailable(code, "It is a coroutine.")
-    return _text_of(found, lines)
+    return _text_of(found, lines, owner_of(code))
 
 
 def _alone(filename: str, code: CodeType, lines: tuple[str, ...]) -> Definition | None:
@@ -337,7 +353,7 @@ def _is_of(node: ast.Lambda, code: CodeType) -> bool:
     return bool(spans) and all(start <= (p[0], p[2]) and (p[1], p[3]) <= end for p in spans)
 
 
-def _text_of(found: ast.FunctionDef | ast.Lambda, lines: tuple[str, ...]) -> _Text:
+def _text_of(found: ast.FunctionDef | ast.Lambda, lines: tuple[str, ...], owner: str) -> _Text:
     assert found.end_lineno is not None
     assert found.end_col_offset is not None
     first, is_lambda = found.lineno - 1, isinstance(found, ast.Lambda)
@@ -352,7 +368,16 @@ def _text_of(found: ast.FunctionDef | ast.Lambda, lines: tuple[str, ...]) -> _Te
         # an indented function stands in a block of its own; to dedent it would change its strings and its columns
         before, first = "if True:\n", first - 1
     module = cst.parse_module(before + "".join(segment))
-    return _Text(module, next(_functions_in(module)), lines, first, shift, found)
+    node = next(_functions_in(module))
+    if not owner:
+        return _Text(module, node, lines, first, shift, found)
+    return _Text(module, with_owner(node, owner), lines, first, shift, found, as_written=node)
+
+
+def _all_nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for child in node.children:
+        yield from _all_nodes(child)
 
 
 def _characters(line: str, count: int) -> int:
