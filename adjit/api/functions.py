@@ -119,7 +119,8 @@ def jvp(
 ) -> tuple[Any, Any]:
     """The value at `primals` and its change along `tangents`, one an argument, shaped as the arguments.
 
-    The tangent of an integer or boolean is ignored; that of a complex argument, which is held fixed, has to be zero.
+    The tangent of an integer or boolean is ignored if it is none of floats, else it has to be zero; so has that of a
+    complex argument, which is held fixed.
 
     several: each tangent has one more axis, the first, along which there are several, and so has the tangent of the
              result: `jvp(f, (x,), (np.eye(x.size),), several=True)`. Up to eight of them go through the function

@@ -18,6 +18,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from adjit.errors import TypeMismatch
 from adjit.runtime.library.gpus import dtype_of, is_on_device
+from adjit.transform.source.structures import ARRAYS
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,22 @@ def conform(given: Any, wanted: Template, what: str) -> Any:
         parts = zip(given, wanted, strict=True)
         return _tuple_like(wanted, [conform(g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)])
     if not wanted.is_active:
+        _check_still(given, wanted, what)
         return wanted.zero
     return _array(given, wanted, what) if wanted.is_array else _number(given, wanted, what)
+
+
+def _check_still(given: Any, wanted: Leaf, what: str) -> None:
+    """TypeMismatch for floats, not all zero, as a tangent of integers: nothing would come of it."""
+    is_whole = isinstance(wanted.zero, int | np.integer | np.ndarray) and not isinstance(wanted.zero, bool)
+    is_moving = isinstance(given, float | complex | np.inexact) or getattr(given, "dtype", np.dtype(int)).kind in "fc"
+    if is_whole and is_moving and np.any(given):
+        of = "an array of integers" if wanted.is_array else "an integer"
+        raise TypeMismatch(
+            f"{what} is not zero, and what it belongs to is {of}",
+            why="No derivative flows through integers.",
+            instead="Give 0, or pass floats: 3.0 for 3, x.astype(np.float64).",
+        )
 
 
 def _number(given: Any, wanted: Leaf, what: str) -> Any:
@@ -82,7 +97,7 @@ def _number(given: Any, wanted: Leaf, what: str) -> Any:
         # a number that a kernel made stays where it is
         return _array(given, replace(wanted, on_device=True), what)
     is_number = isinstance(given, int | float | complex | np.integer | np.inexact) and not isinstance(given, bool)
-    if not is_number and not (isinstance(given, np.ndarray) and given.ndim == 0 and given.dtype.kind in "fiuc"):
+    if not is_number and not (type(given) in ARRAYS and given.ndim == 0 and given.dtype.kind in "fiuc"):
         raise TypeMismatch(f"{what} is {described(given)}, not a number", instead="Give a float.")
     if np.iscomplexobj(given) and wanted.dtype.kind == "f":
         raise TypeMismatch(f"{what} is complex, and what it belongs to is real", instead="Give its real part.")
@@ -97,6 +112,11 @@ def _array(given: Any, wanted: Leaf, what: str) -> Any:
         raise TypeMismatch(
             f"{what} is {described(given)}, not an array of shape {wanted.shape}",
             instead="Give a NumPy array of that shape.",
+        )
+    if type(given) not in ARRAYS:
+        raise TypeMismatch(
+            f"{what} is an array of type {type(given).__name__}, of which the numbers alone would be taken",
+            instead="Give an array of NumPy's: filled(0.0) of a masked one, np.asarray(...) of another.",
         )
     if given.dtype.kind not in ("fiuc" if wanted.dtype is not None and wanted.dtype.kind == "c" else "fiu"):
         raise TypeMismatch(

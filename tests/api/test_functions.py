@@ -267,7 +267,7 @@ def test_tuples_and_integers():
     assert first == 2.0
     assert x_bar == pytest.approx(5.0 + DOT @ (X * X), rel=1e-15)
     np.testing.assert_array_equal(second, 4.0 * X * DOT)
-    _, change = jvp(pair, (2.0, 3, (5.0, X)), (1.0, 7.5, (0, DOT)), target="python")
+    _, change = jvp(pair, (2.0, 3, (5.0, X)), (1.0, 7, (0, DOT)), target="python")
     assert change[:2] == (5.0, 0)
     np.testing.assert_array_equal(change[2], X * X + 4.0 * X * DOT)
 
@@ -382,3 +382,28 @@ def test_prange_with_parallel():
 def test_item_of_more_than_one_element_is_numpys_error():
     with pytest.raises(ValueError, match="array of size 1"):
         grad(lambda x: x.item() * 2.0, target="python")(X)
+
+
+def scaled_by_integers(x, k):
+    return np.sum(x) * k[1] if isinstance(k, np.ndarray) else np.sum(x) * k
+
+
+@pytest.mark.parametrize(("k", "moving"), [(3, 1.0), (3, np.float64(2.0)), (np.array([1, 2]), np.array([0.0, 1.0]))])
+def test_tangents_of_integers_are_zero(k, moving):
+    x = np.arange(3.0)
+    assert jvp(scaled_by_integers, (x, k), (x, 0 * moving)) == (3.0 * np.max(k), 3.0 * np.max(k))
+    assert jvp(scaled_by_integers, (x, k), (x, k)) == (3.0 * np.max(k), 3.0 * np.max(k))
+    with pytest.raises(TypeMismatch, match=r"(?s)the tangent of argument 'k' is not zero.*integer"):
+        jvp(scaled_by_integers, (x, k), (x, moving))
+
+
+def test_masks_of_tangents_and_seeds_are_not_lost():
+    x, masked = np.arange(3.0), np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0])
+    for run in (
+        lambda: jvp(np.sum, (x,), (masked,)),
+        lambda: vjp(lambda x: x * 2.0, x)[1](masked),
+        lambda: hvp(lambda x: np.sum(x**3))(x, masked),
+        lambda: jvp(lambda x: x * 2.0, (3.0,), (np.ma.masked,)),
+    ):
+        with pytest.raises(TypeMismatch, match="of type MaskedArray|not a number"):
+            run()

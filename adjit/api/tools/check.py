@@ -247,6 +247,8 @@ def _random(wanted: Template, draw: np.random.Generator) -> Any:
     """A random tangent: normal where a derivative flows, zero elsewhere."""
 
     def normal(leaf: Leaf) -> Any:
+        if not leaf.is_active:
+            return leaf.zero
         size = leaf.shape if leaf.is_array else None
         return draw.normal(size=size) if leaf.is_real else draw.normal(size=size) + 1j * draw.normal(size=size)
 
