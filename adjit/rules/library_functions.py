@@ -41,9 +41,9 @@ _HOMES = ("numpy", "scipy.special")
 def as_python(callee: Any) -> Any:
     """The Python function that calls a library's, or one with rules; whatever else is given, as it is."""
     try:
-        if has_own_rule(callee):
-            return _calling(callee)
-        return (_written(callee) or callee) if _is_of_library(callee) else callee
+        if _is_of_library(callee):
+            return _written(callee) or callee
+        return _calling(callee) if has_own_rule(callee) else callee
     except TypeError:
         # it has no hash, so it has no rule
         return callee
@@ -63,11 +63,11 @@ def _is_of_library(callee: Any) -> bool:
 @functools.lru_cache(maxsize=1024)
 def _calling(callee: Any) -> Any:
     """The function that calls one of the user's, with the same parameters; itself where nobody knows those."""
-    plain = getattr(callee, "py_func", callee)
+    plain = own_attribute(callee, "py_func") or callee
     if not isinstance(plain, FunctionType):
         return callee
     name = plain.__name__ if plain.__name__.isidentifier() else "function"
-    parameters = inspect.signature(plain).parameters
+    parameters = inspect.signature(plain, follow_wrapped=False).parameters
     bare = inspect.Signature([p.replace(default=p.empty, annotation=p.empty) for p in parameters.values()])
     called = _unlike(f"{name}_", list(parameters))
     before = {"KEYWORD_ONLY": "{0}={0}", "VAR_POSITIONAL": "*{0}", "VAR_KEYWORD": "**{0}"}

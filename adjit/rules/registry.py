@@ -298,7 +298,7 @@ def lookup(callee: Any) -> Entry | None:
 
 def has_own_rule(callee: Any) -> bool:
     """Whether a user has given a function a rule, or adjit one that it has made."""
-    return hasattr(callee, "adjit_rules") or user.find(_plain(callee)) is not None
+    return own_attribute(callee, "adjit_rules") is not None or user.find(_plain(callee)) is not None
 
 
 def is_held(callee: Any) -> bool:

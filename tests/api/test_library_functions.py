@@ -1,5 +1,6 @@
 """Derivatives of library functions themselves, `grad(np.tanh)`, and of functions with rules."""
 
+import functools
 import math
 
 import numpy as np
@@ -80,5 +81,12 @@ def test_functions_with_rules_are_differentiated_by_these() -> None:
     assert adjit.grad(lambda p: adjit.grad(root)(p, 60), target="python")(4.0) == pytest.approx(-0.03125, rel=1e-12)
     # no address of it is in the text
     assert "at <adjit root(p, most)>:1 with respect to p" in adjit.grad(root).source(4.0)
+    assert as_python(root) is as_python(root)
+
+    @functools.wraps(root)
+    def doubled(x):
+        return 2.0 * x * x
+
+    assert adjit.grad(doubled, target="python")(4.0) == 16.0
     solved = adjit.implicit(root, lambda x, p, most: x * x - p)
     assert adjit.value_and_grad(solved, target="python")(4.0) == pytest.approx((2.0, 0.25), rel=1e-12)

@@ -388,6 +388,7 @@ def test_derivatives_of_derivatives_may_be_zero():
 # -------------------------------------------------------------------------------------------------- what is shown of it
 
 
+@pytest.mark.filterwarnings("ignore::adjit.OnlyDecides")
 def test_explain_names_the_lines():
     def clipped(x, low):
         total = 0.0
