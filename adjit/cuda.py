@@ -22,7 +22,7 @@ _HOMES = {
     "arrays": "is_device_array",
     "backend": "backend",
     "device": "THREADS block_max block_min block_number block_sum block_total cbrt ceil degrees floor fmax fmin "
-    "greater heaviside is_inside lesser logaddexp logaddexp2 logical_and logical_or max_of_parts maximum "
+    "greater heaviside lesser logaddexp logaddexp2 logical_and logical_or max_of_parts maximum "
     "min_of_parts minimum radians rint row_barrier row_max row_min row_sum sign signbit sum_of_parts "
     "thread_number trunc",
     "launch": "block_count bounds cover in_blocks one_block one_thread parts row_count rows rows_across rows_along "

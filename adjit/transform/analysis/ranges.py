@@ -141,6 +141,8 @@ class Ranges:
             return self.any_of((arg, chain) for arg in call.args[1:])
         if callee not in _KNOWN or not all(isinstance(a.type, types.Integer) for a in call.args):
             return None
+        if callee is operator.mod:
+            return self._of_remainder(call.args[1], chain)
         given = [self._found(arg, chain) for arg in call.args]
         ranges = [found for found in given if found]
         if len(ranges) < len(given):
@@ -163,8 +165,6 @@ class Ranges:
             return None if factor is None else _all(_times(one, factor) for one in given_ranges)
         if callee is operator.floordiv:
             return None if factor is None or factor < 1 else tuple(a._replace(scale=a.scale * factor) for a in left)
-        if callee is operator.mod:
-            return self._of_remainder(call.args[1], chain)
         # of an extremum
         if any(one.scale != 1 for one in (*left, *right)):
             return None
@@ -180,7 +180,8 @@ class Ranges:
         zero = Affine()
         if is_natural(self._iterations, chain, n.plus(ONE, -1)):
             return (Range((zero,), (n.plus(ONE, -1),)),)
-        return Range((zero,), (n.plus(ONE, -1),)), Range((n.plus(ONE),), (zero,)), Range((zero,), (zero,))
+        below = () if n.is_natural else (Range((n.plus(ONE),), (zero,)),)
+        return Range((zero,), (n.plus(ONE, -1),)), *below, Range((zero,), (zero,))
 
     def _literal(self, operand: ir.Operand) -> int | None:
         value = self._iterations.value(operand)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from adjit.runtime.library import reassociable_add, reassociable_sub
 from adjit.transform import ir
 from adjit.transform.analysis.cost import is_cheap
+from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.integers import parted
 from adjit.transform.analysis.sums import partial_sums
 from adjit.transform.analysis.trips import is_own
@@ -84,9 +85,16 @@ class Recurrence:
         tainted.update(out for op in self._chosen for out in op.results)
         read: set[ir.Operand] = set()  # by what is chosen, so far in the trip
         stored: set[ir.Operand] = set()
+        looked_at: set[ir.Operand] = set()  # indices that were checked: what they are of comes after that
         for op in self._loop.body.ops:
             reads, writes = self._memory(op)
             waits = bool((reads | writes) & self._wild or writes & read or (reads | writes) & stored)
+            if is_check(op):
+                waits = True
+                looked_at.update(op.operands)
+            else:
+                touching = (inner for inner in ir.with_inner(op) if isinstance(inner, ir.Load | ir.Store))
+                waits = waits or any(not looked_at.isdisjoint(inner.index) for inner in touching)
             if op in self._chosen or waits or any(o in tainted for o in ir.reads(op)):
                 self._chosen.add(op)
                 tainted.update(op.results)

@@ -27,7 +27,7 @@ def likelihood(x, w):
     """A tape of rows, to which the call stores."""
     logits = x @ w.T
     shifted = logits - logits.max(axis=1, keepdims=True)
-    return np.sum((shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))[:, 0])
+    return np.sum((shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))[:, :1])
 
 
 def of_two(x, w):
