@@ -97,7 +97,9 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 
 @decomposition(np.gradient)
 def gradient(all_given, axis=None, edge_order=1):
-    f, spacings = all_given[0], all_given[1:]
+    spacings = all_given[1:]
+    # differences of integers are not made in the bits that these have
+    f = all_given[0] * 1.0 if all_given[0].dtype.kind in "iu" else all_given[0]
     axes = tuple(range(f.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     # one number is the step along all axes; places are those of one axis
     is_for_all = len(spacings) == 1 and np.ndim(spacings[0]) == 0

@@ -55,7 +55,9 @@ def cross(a, b):
     if a.shape[a.ndim - 1] != 3 or b.shape[b.ndim - 1] != 3:
         raise NotImplementedError("np.cross of vectors that do not have three components: append a zero")
     if a.ndim == 1 and b.ndim == 1:
-        return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+        found = np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+        kind = (a[:0] * b[:0]).dtype
+        return found if kind == found.dtype else found.astype(kind)
     first = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
     out = np.empty(first.shape + (3,), first.dtype)
     out[..., 0] = first

@@ -23,6 +23,9 @@ def as_asked(what, a, dtype):
 
 @general(np.average)
 def average(a, axis=None, weights=None, returned=False, keepdims=False):
+    if weights is not None and a.dtype.kind in "iub":
+        # not in the bits that both have
+        a = a * 1.0
     if axis is None and not returned and not keepdims:
         return np.average(a) if weights is None else np.average(a, weights=weights)
     if weights is None:

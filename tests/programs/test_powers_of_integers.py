@@ -177,7 +177,7 @@ def of_all_widths(row: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize("target", ["python", pytest.param("cpu", marks=pytest.mark.sampled(3))])
+@pytest.mark.parametrize("target", ["python", pytest.param("cpu", marks=pytest.mark.sampled(5))])
 def test_all_widths(name: str, target: str) -> None:
     function, pairs = of_all_widths(ROWS[name]), tuple(map(operands, WIDTHS))
     with np.errstate(all="ignore"):

@@ -64,6 +64,20 @@ ARRAYS: dict[str, tuple[Any, Any]] = {
 }
 
 
+# The same of functions that give a number, or an array of which the sum is taken.
+PRODUCTS: dict[str, Any] = {
+    "dot": lambda n: np.dot(n, n[::-1]) + n @ n,
+    "matrices": lambda n: np.sum(n.reshape(2, 2) @ n.reshape(2, 2)) + np.sum(n[:2] @ n.reshape(2, 2)),
+    "einsum": lambda n: np.einsum("i,i->", n, n) + np.tensordot(n, n, 1) + np.inner(n, n) + np.vdot(n, n),
+    "outer": lambda n: np.sum(np.outer(n, n)) + np.sum(np.kron(n, n)) + np.sum(n[:, None] * n + 1),
+    "cross": lambda n: np.sum(np.cross(n[:3], n[1:])) + np.sum(np.convolve(n, n)),
+    "average": lambda n: np.average(n, weights=n) + np.sum(np.gradient(n)) + np.mean((n - n[::-1]) ** 2),
+    "pythons": lambda n: n.item(0) * 3 + sum([v * 3 for v in n.tolist()]) + float(n[1]) * 5 + int(n[2]) * 7,
+    "joined": lambda n: np.sum(np.concatenate((n, n)) * 2) + np.sum(np.full_like(n, 100) + 100) + np.max(n) * 2,
+    "extents": lambda n: np.sum(n * len(n)) + np.sum(n * n.shape[0] * n.size) + np.sum(n * np.arange(4)),
+}  # fmt: skip
+
+
 def twice(n):
     m = n + n
     return m.copy()
@@ -116,6 +130,25 @@ def check(name: str, n: np.ndarray, targets: tuple[str, ...] = ("python",)) -> N
 @pytest.mark.parametrize("name", ARRAYS)
 def test_bytes(name: str, n: np.ndarray) -> None:
     check(name, n)
+
+
+PRODUCTS_OF = tuple(PRODUCTS.values())
+
+
+def all_products(y, n):
+    total = 0.0
+    for k, made in enumerate(PRODUCTS_OF):
+        total += y * (k + 1) * made(n)
+    return total
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("n", [EIGHT, BYTES], ids=["int8", "uint8"])
+def test_products(n: np.ndarray, target: str) -> None:
+    with np.errstate(all="ignore"):
+        right = all_products(1.5, n)
+    found = adjit.value_and_grad(all_products, target=target)(1.5, n)
+    np.testing.assert_allclose(found, [right, right / 1.5], rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["sum", "product", "complement", "with a number", "counted", "added up", "mean"])

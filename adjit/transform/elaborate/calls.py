@@ -142,7 +142,7 @@ from adjit.transform.elaborate.values.whole import compiled, is_in_c_order, whol
 from adjit.transform.elaborate.vectorized import Vectorized, of_numba, vectorized, vectorizing
 from adjit.transform.elaborate.whole_arrays.shaping import array_attribute, of_parts
 from adjit.transform.elaborate.whole_arrays.ufunc_methods import updated_at
-from adjit.transform.ir.types import call_type, dtype_of, is_integer, typed_const
+from adjit.transform.ir.types import call_type, dtype_of, is_integer, is_small_integer, typed_const
 from adjit.transform.source.callables import is_called_as, is_distribution, spoken
 from adjit.transform.source.derivative import derivative_of
 from adjit.transform.source.marks import DERIVING, Checkpointed
@@ -902,6 +902,9 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         found = _complex_method(frame, method, args, named)
         if found is not None:
             return found
+    if method.name in ("item", "tolist") and is_numeric(owner) and is_small_integer(dtype(owner)) and ctx.is_plain:
+        # Python's integers have 64 bits
+        owner = converted(ctx, owner, types.intp)
     if method.name == "tolist" and is_array(owner) and not is_complex(owner) and 0 < ndim(owner) < 3:
         rows = listed(frame, owner)
         if not isinstance(rows, Grown):

@@ -181,7 +181,8 @@ def _cast_literal(value: Any, out: ir.Type) -> ir.Const | None:
     if isinstance(out, types.Boolean):
         return literal(value, out)
     if isinstance(out, types.Integer) and not isinstance(value, (float, np.floating)):
-        return literal(value, out) if out.minval <= int(value) <= out.maxval else None
+        # cut off to as many bits
+        return literal((int(value) - out.minval) % (out.maxval - out.minval + 1) + out.minval, out)
     return None
 
 
