@@ -76,19 +76,24 @@ class _Taken:
     members: int = 0
     clashes: int = 0
     types: set[ir.Type] = field(default_factory=set)
-    users_only: bool = True
+    takes_types: bool = True
 
     def admits(self, group: Group) -> bool:
         if group.clashes & self.members or self.clashes & group.members:
             return False
-        # numba gives each version of a user's variable its own type; ours keep to one
-        return self.types <= {group.type} or (self.users_only and group.user is not None)
+        return self.types <= {group.type} or (self.takes_types and _takes_types(group))
 
     def add(self, group: Group) -> None:
         self.members |= group.members
         self.clashes |= group.clashes
         self.types.add(group.type)
-        self.users_only &= group.user is not None
+        self.takes_types &= _takes_types(group)
+
+
+def _takes_types(group: Group) -> bool:
+    """Whether a name may be one of another type elsewhere. numba gives each version of a user's variable its own type,
+    where it sees which of them is read; ours keep to one."""
+    return group.user is not None and not group.is_loose
 
 
 def name_groups(classes: Classes, function: ir.Function) -> dict[Group, str]:

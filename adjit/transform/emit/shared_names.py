@@ -21,12 +21,14 @@ from adjit.transform.emit.folding import Folding
 
 @dataclass(eq=False)
 class Group:
-    """Variables with one name. `fixed` is the name of a parameter, `user` the user's name."""
+    """Variables with one name. `fixed` is the name of a parameter, `user` the user's name. `is_loose`: to who follows the
+    branches alone, one may be read before it is assigned, as it is assigned and read under one condition."""
 
     bits: list[int]
     type: ir.Type
     members: int
     clashes: int
+    is_loose: bool
     names: list[tuple[int, int, str]] = field(default_factory=list)  # (rank, order, name), the best ranks lowest
     fixed: str | None = None
     user: str | None = None
@@ -51,11 +53,13 @@ class Classes:
         self._handed: list[tuple[bool, int, int, ir.Var, ir.Var]] = []
         self._targets: set[ir.Var] = set()  # of copies
         self.unread: set[form.Assign] = set()  # assignments whose results nobody reads
+        self._loose = 0  # variables that are assigned on some ways to where they are read
         for parameter in program.parameters:
             self._bit(parameter)
         self._number(program.body)
         live = self._block(program.body, 0, 0, 0)
         entry = self._mask(program.parameters)
+        self._loose |= live & ~entry
         for parameter in program.parameters:
             self._define(parameter, entry | live)
         self._groups = self._singletons(function)  # by bit
@@ -165,6 +169,9 @@ class Classes:
                 pairs.append((target, source))
         self.copies[statement] = pairs
         written = self._mask(target for target, _ in pairs)
+        # what is not defined is not written, as a rule
+        undefined = [t for t, source in pairs if isinstance(self._folding.folded.get(source), ir.Undefined)]
+        self._loose |= self._mask(undefined)
         self._targets.update(target for target, _ in pairs)
         for target, source in pairs:
             beside = live
@@ -196,7 +203,10 @@ class Classes:
     # ---------------------------------------------------------------------------------------------- merging
 
     def _singletons(self, function: ir.Function) -> list[Group]:
-        groups = [Group([bit], var.type, 1 << bit, self._clashes[bit]) for bit, var in enumerate(self._variables)]
+        groups = [
+            Group([bit], var.type, 1 << bit, self._clashes[bit], bool(self._loose >> bit & 1))
+            for bit, var in enumerate(self._variables)
+        ]
         aliases = [(var, 1) for var in self._program.same]
         for var, rank in [*((v, 0 if v in self._targets else 2) for v in self._variables), *aliases]:
             if self.has(var):
@@ -232,6 +242,7 @@ def _merged(one: Group, other: Group) -> Group:
         type=one.type,
         members=one.members | other.members,
         clashes=one.clashes | other.clashes,
+        is_loose=one.is_loose or other.is_loose,
         names=one.names + other.names,
         fixed=one.fixed if one.fixed is not None else other.fixed,
         user=one.user if one.user is not None else other.user,
