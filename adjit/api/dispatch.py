@@ -38,7 +38,7 @@ from adjit.api.arguments import (
     type_of,
 )
 from adjit.api.cache import DerivativeCache, is_on
-from adjit.api.notation import to_text, to_types
+from adjit.api.notation import names_types, to_text, to_types
 from adjit.api.options import Options
 from adjit.api.plans import GRADIENTS, OTHER, Planned, planned
 from adjit.api.races import check_program, is_asked_for
@@ -403,7 +403,7 @@ class Specialising:
 
     def _values_of(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
         """The values of all arguments, None where some are given as types."""
-        if any(isinstance(a, types.Type | str) for a in arguments):
+        if not all(_are_values(arguments)):
             return None
         return derivatives.bound(self.derivative, arguments)
 
@@ -479,8 +479,8 @@ class Specialising:
 
     def _types_of(self, arguments: Sequence[Any]) -> tuple[types.Type, ...]:
         found: list[types.Type] = []
-        for argument in arguments:
-            if isinstance(argument, str):
+        for argument, is_value in zip(arguments, _are_values(arguments), strict=True):
+            if isinstance(argument, str) and not is_value:
                 found += to_types(argument)
             else:
                 found.append(argument if isinstance(argument, types.Type) else self._type_of(argument))
@@ -498,6 +498,15 @@ class Specialising:
 MOST_PLANS = 16  # of calls with lists, dictionaries and objects, that are looked through by each
 _ARRAY = np.ndarray
 _call: Any = SpecialisedDispatcher.__call__
+
+
+def _are_values(arguments: Sequence[Any]) -> list[bool]:
+    """Which of the arguments of `source` and the like are values: a text is one beside others, if it names no types."""
+    plain = [not isinstance(argument, types.Type | str) for argument in arguments]
+    return [
+        is_plain or (any(plain) and isinstance(argument, str) and not names_types(argument))
+        for argument, is_plain in zip(arguments, plain, strict=True)
+    ]
 
 
 def _kind_of(value: Any) -> Any:

@@ -191,7 +191,8 @@ class DerivedKernel:
         given, asked = self._types(arguments, block, axes, wrt)
         with compiler_lock:
             made, records = kernel_pipeline.explained_kernel(asked, *given)
-            types_ = [leaf.type for leaf in made.body.args]
+            # states of generators and the like are several arrays
+            types_ = [_type_of(tree) for tree in made.params]
             found = explanation(made, records, types_, None, self.options.has_no_nan)
             if not self.is_on_device:
                 return found
@@ -582,6 +583,14 @@ def _extents(what: str, given: Any) -> tuple[int, int, int]:
         )
     x, y, z = (*(int(n) for n in sizes), 1, 1)[:3]
     return x, y, z
+
+
+def _type_of(tree: ir.Tree) -> types.Type:
+    """The type of a parameter, of one that is taken apart that of a tuple."""
+    if isinstance(tree, tuple):
+        return types.Tuple([_type_of(part) for part in tree])  # type: ignore[no-untyped-call]
+    found: types.Type = tree.type
+    return found
 
 
 def _shadow_type(type_: types.Type) -> types.Type:

@@ -34,12 +34,29 @@ PYTHON_NAMES = {"float": types.float64, "int": types.intp, "bool": types.boolean
 
 def to_types(text: str) -> tuple[types.Type, ...]:
     """The types in a list such as "float64[:, :], (float64, int64), int"; raises TypeMismatch."""
+    nodes = _listed(text)
+    if nodes is None:
+        raise _unknown(text, text)
+    return tuple(_to_type(node, text) for node in nodes)
+
+
+def names_types(text: str) -> bool:
+    """Whether a text is a list of types."""
+    nodes = _listed(text)
+    try:
+        return nodes is not None and all(isinstance(_to_type(node, text), types.Type) for node in nodes)
+    except TypeMismatch:
+        return False
+
+
+def _listed(text: str) -> list[ast.expr] | None:
+    """The expressions of a list; None where it is none."""
     try:
         tree = ast.parse(f"({text.strip().rstrip(',')},)" if text.strip() else "()", mode="eval").body
     except SyntaxError:
-        raise _unknown(text) from None
+        return None
     assert isinstance(tree, ast.Tuple)
-    return tuple(_to_type(node, text) for node in tree.elts)
+    return tree.elts
 
 
 def _to_type(node: ast.expr, text: str) -> types.Type:
@@ -58,10 +75,12 @@ def _to_type(node: ast.expr, text: str) -> types.Type:
         if all(isinstance(axis, ast.Slice) for axis in axes):
             fortran = len(axes) > 1 and isinstance(axes[0], ast.Slice) and axes[0].step is not None
             return types.Array(_to_type(node.value, text), len(axes), "F" if fortran else "C")
-    raise _unknown(text)
+    raise _unknown(ast.unparse(node), text)
 
 
-def _unknown(text: str) -> TypeMismatch:
+def _unknown(part: str, text: str) -> TypeMismatch:
     return TypeMismatch(
-        f"{text!r} is no list of types", instead='Write numba\'s names, such as "float64[:, :], (float64, int64), int".'
+        f"{text!r} is no list of types",
+        why="" if part == text else f"{part!r} is no type.",
+        instead='Write numba\'s names, such as "float64[:, :], (float64, int64), int"; a string as "\'lower\'".',
     )

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from numba import types
 
+import adjit
 from adjit.api.notation import to_text, to_types
 from adjit.errors import TypeMismatch
 
@@ -34,6 +35,20 @@ def test_strided_and_readonly():
     fixed = np.ones(2)
     fixed.flags.writeable = False
     assert to_text(numba.typeof(fixed)) == "float64[:] readonly"
+
+
+def by_name(x, how):
+    return x * x if how == "squared" else x
+
+
+def test_texts_beside_values_are_values():
+    gradient = adjit.grad(by_name, target="python")
+    assert "return 2.0 * x" in gradient.source(1.5, "squared") == gradient.source("float64, 'squared'")
+    assert gradient.explain(1.5, "plain").arguments == (("x", "float64"), ("how", "'plain'"))
+    # what names types is taken for these
+    assert gradient.explain("float32", "'plain'").arguments == (("x", "float32"), ("how", "'plain'"))
+    with pytest.raises(TypeMismatch, match=r"'float, array, int' is no list of types\n  'array' is no type"):
+        gradient.source("float, array, int")
 
 
 @pytest.mark.parametrize("text", ["floaty", "float64[0]", "float64[", "1", "Array"])

@@ -2,8 +2,10 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from numba import cuda
+from numba.cuda.random import xoroshiro128p_uniform_float32
 
 import adjit
 from tests.cuda.compiled import needs_compiler
@@ -86,6 +88,36 @@ def test_threads_whose_arrays_are_registers_are_enough(dtype, registers, threads
     assert int(taken) <= registers
     assert fitting.startswith(threads)
     assert "bounds(256, " in adjit.cuda.adjoint(of_steps).source(", ".join([f"{dtype}[::1]"] * 3), block=256)
+
+
+@cuda.jit
+def of_noise(states, x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = x[i] * xoroshiro128p_uniform_float32(states, i)
+
+
+@cuda.jit
+def of_squares(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = x[i] * x[i]
+
+
+def test_parameters_that_are_taken_apart_are_told():
+    states = np.zeros(4, np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True))
+    x = np.ones(4, np.float32)
+    text = " ".join(str(adjit.cuda.adjoint(of_noise).explain(states, x, x, block=8)).split())
+    assert "for states: (uint64[:] strided, uint64[:] strided), x: float32[:], y: float32[:]" in text
+
+
+def test_code_that_is_linked_on_the_device_is_not_measured():
+    made = adjit.cuda.adjoint(of_squares)
+    assert "for x: float16[:]" in str(made.explain("float16[::1], float16[::1]", block=8))
+    with pytest.raises(adjit.Unsupported, match="functions of half precision are linked later"):
+        made.explain("float16[::1], float16[::1]", block=8, cc=(9, 0))
+    with pytest.raises(adjit.WrongCall, match=r"cc=\(3, 0\), which numba has no code for"):
+        made.explain("float32[::1], float32[::1]", block=8, cc=(3, 0))
 
 
 @pytest.mark.parametrize("cc", [(9,), 90, "9.0", (9.0, 0)])

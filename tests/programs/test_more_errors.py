@@ -9,6 +9,7 @@ import ast
 import collections
 import math
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,39 @@ def relative(message: str, function: Any) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ library functions
+
+
+@refused(
+    """
+    Unsupported: np.loadtxt, of a string
+      test_more_errors.py:+1 in a_file_that_is_read
+        return x * np.loadtxt("table.txt")[0]
+                   ^^^^^^^^^^^^^^^^^^^^^^^
+      Compiled code does not reach it.
+      Call it before, and pass what it gives.
+    """,
+    2.0,
+)
+def a_file_that_is_read(x):
+    return x * np.loadtxt("table.txt")[0]
+
+
+@refused(
+    """
+    TypeMismatch: compiled code has no time.thread_time
+      test_more_errors.py:+1 in a_clock_with_a_rule
+        return x * time.thread_time()
+                   ^^^^^^^^^^^^^^^^^^
+      Whatever rule it has, the function itself is called as well.
+      Call it before, and pass what it gives; or write it for numba, with numba.extending.overload(time.thread_time).
+    """,
+    2.0,
+)
+def a_clock_with_a_rule(x):
+    return x * time.thread_time()
+
+
+adjit.rules.constant(time.thread_time)
 
 
 @refused(

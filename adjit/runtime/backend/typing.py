@@ -85,6 +85,16 @@ def inferred_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, t
     return None
 
 
+def is_known(callee: Any) -> bool:
+    """Whether numba has the function at all, for whatever types."""
+    loading.prepare(callee)
+    try:
+        context().resolve_value_type(callee)
+    except _FAILURES:
+        return False
+    return True
+
+
 def unified(left: types.Type, right: types.Type) -> types.Type | None:
     """The type of a variable that is `left` on one path and `right` on another."""
     found: types.Type | None = context().unify_types(left, right)

@@ -168,7 +168,14 @@ def ptx_of(function: Any, types: str, cc: CC, **options: Any) -> str:
     names = vars(importlib.import_module(f"{MODULE}.{'cuda.types' if MODULE == 'numba' else 'types'}"))
     given = tuple(eval(f"[{types}]", {}, dict(names))) if types else ()
     with told(cc):
-        found: str = cuda.compile_ptx(function, given, cc=cc, **options)[0]
+        try:
+            found: str = cuda.compile_ptx(function, given, cc=cc, **options)[0]
+        except RuntimeError as fault:
+            if type(fault).__name__ != "CCSupportError":
+                raise
+            raise WrongCall(
+                f"cc={cc}, which numba has no code for", why=f"{fault}.", instead="Write cc=(9, 0), or cc=(8, 0)."
+            ) from None
     return found
 
 
@@ -189,7 +196,15 @@ def told(cc: CC) -> Iterator[None]:
 def assembled(ptx: str, cc: CC) -> Taken:
     """What ptxas, which is there, says of a kernel's PTX."""
     command = [str(ptxas()), f"-arch=sm_{cc[0]}{cc[1]}", "-v", "-o", os.devnull, "-"]
-    said = subprocess.run(command, input=ptx, capture_output=True, text=True, check=True).stderr
+    run = subprocess.run(command, input=ptx, capture_output=True, text=True)
+    said = run.stderr
+    if run.returncode:
+        why = next((line.partition(":")[2].strip() for line in said.splitlines() if "fatal" in line), "")
+        raise Unsupported(
+            f"what kernels take, for cc={cc}",
+            why=f"ptxas does not assemble the code by itself, as functions of half precision are linked later: {why}",
+            instead="Launch it on a GPU, and ask explain without cc.",
+        )
     patterns = (r"Used (\d+) registers", r"(\d+) bytes stack frame", r"(\d+) bytes smem", r"(\d+) bytes spill")
     return Taken(*(sum(map(int, re.findall(pattern, said))) for pattern in patterns))
 

@@ -677,6 +677,8 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
 
     def unknown(call: str) -> errors.AdjitError:
         why = f"adjit has no rule for {name}, and does not look into it."
+        if _is_of_outside(callee):
+            return ctx.unsupported(call, "Call it before, and pass what it gives.", "Compiled code does not reach it.")
         instead = f"Write the computation out, or give its source:  @adjit.rules.decomposition({name})"
         return ctx.unsupported(call, instead, why)
 
@@ -696,6 +698,15 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
             "Write it with slices, reshape or copy().",
         )
     return result
+
+
+def _is_of_outside(callee: Any) -> bool:
+    """Whether it asks for what is outside of the program: clocks, files, the system."""
+    home = str(getattr(callee, "__module__", None) or "").partition(".")[0]
+    return home in ("time", "os", "posix", "nt", "io", "_io", "sys", "pathlib", "shutil", "glob") or callee in _FILES
+
+
+_FILES = (np.load, np.loadtxt, np.genfromtxt, np.fromfile, np.save, np.savetxt, np.savez)
 
 
 def _is_of_generator(callee: Any) -> bool:

@@ -21,8 +21,8 @@ from adjit.transform.emit.folding import Folding
 
 @dataclass(eq=False)
 class Group:
-    """Variables with one name. `fixed` is the name of a parameter, `user` the user's name. `is_loose`: to who follows the
-    branches alone, one may be read before it is assigned, as it is assigned and read under one condition."""
+    """Variables with one name. `fixed` is the name of a parameter, `user` the user's name. `is_loose`: one of them is
+    assigned and read under the same condition: who follows the branches alone may read it before it is assigned."""
 
     bits: list[int]
     type: ir.Type

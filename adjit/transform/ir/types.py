@@ -17,6 +17,7 @@ from numba import typeof, types
 
 from adjit.runtime.backend import stand_in
 from adjit.runtime.backend.typing import indexed, result_type, unified
+from adjit.runtime.backend.typing import is_known as is_known
 from adjit.runtime.library import distinct, held
 from adjit.transform.ir.core import Const, Operand, Type
 from adjit.transform.ir.memory import At, NewAxis, Selector, Span

@@ -19,7 +19,7 @@ from adjit import errors
 from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.elaborate.values.frame import Context
-from adjit.transform.ir.types import call_type, is_integer, typed_const, unify
+from adjit.transform.ir.types import call_type, is_integer, is_known, typed_const, unify
 from adjit.transform.source.callables import spoken
 
 Side = Callable[[], ir.Operand]
@@ -125,6 +125,13 @@ def wrapped(ctx: Context, callee: Any, args: Sequence[ir.Operand], type_: types.
 def no_such_call(ctx: Context, callee: Any, given: Sequence[types.Type], options: Options = ()) -> errors.AdjitError:
     """The refusal of a function that numba does not have for these types."""
     shown = ", ".join([*map(to_text, given), *(f"{key}={value!r}" for key, value in options)])
+    if not is_known(callee):
+        name = spoken(callee)
+        return ctx.mismatch(
+            f"compiled code has no {name}",
+            f"Call it before, and pass what it gives; or write it for numba, with numba.extending.overload({name}).",
+            why="Whatever rule it has, the function itself is called as well.",
+        )
     return ctx.mismatch(
         f"numba has no {spoken(callee)}({shown})",
         "Pass other types or another number of arguments, or write the computation out.",
