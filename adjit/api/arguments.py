@@ -131,13 +131,18 @@ def told(value: Any) -> tuple[str, str]:
             "Pass a copy in NumPy's memory, as its .copy_to_host(), .cpu() or .get().",
         )
     if has_array(value):
-        return f"of type {_name_of(kind)}, which is no NumPy array", "Pass np.asarray(...) of it."
+        what, bridge = f"of type {_name_of(kind)}, which is no NumPy array", kind.__module__.partition(".")[0]
+        bridge = {"jaxlib": "jax"}.get(bridge, bridge)
+        if bridge in ("torch", "jax"):
+            instead = f"Pass np.asarray(...) of it, or make the function an operation: adjit.bridges.{bridge}.function."
+            return what, instead
+        return what, "Pass np.asarray(...) of it."
     if isinstance(value, memoryview | array.array):
         return f"of type {_name_of(kind)}, which is no NumPy array", "Pass np.asarray(...) of it."
     if isinstance(value, range):
         return "a range", "Pass np.arange(...), or its ends, and make it in the function."
     if _name_of(kind).startswith("scipy.") and hasattr(value, "toarray"):
-        instead = "Read it as a global or enclosing name, or pass its .data and make it in the function."
+        instead = "Pass .tocsr() of it."
         return f"a sparse matrix, of type {_name_of(kind)}", instead
     if callable(value):
         instead = "Pass one that is compiled with numba.njit, or read it as a global or enclosing name."

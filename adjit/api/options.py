@@ -86,6 +86,12 @@ class Options:
         return found | {"boundscheck": self.boundscheck, "nancheck": self.debug == "nan"}
 
 
+def _of_others(name: str, own: Sequence[str]) -> str:
+    """What to write for an option that goes by another name in other libraries; "" for any other."""
+    known = {"argnum": "wrt", "argnums": "wrt", "argnames": "wrt"}.get(name, "")
+    return f"It is called {known} here: {known}=0, or the names of parameters." if known in own and known else ""
+
+
 def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
     """The options as given by name; `own`: the other names that the function takes, for the message."""
     for name in given:
@@ -95,7 +101,7 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
             raise WrongCall(
                 f"there is no option {name!r}",
                 why=f"The options are {', '.join(known)}.",
-                instead=f"Did you mean {close[0]}?" if close else "Leave it out.",
+                instead=_of_others(name, own) or (f"Did you mean {close[0]}?" if close else "Leave it out."),
             )
     for name in _SWITCHES:
         usual = getattr(Options, name)

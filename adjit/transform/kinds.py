@@ -40,8 +40,18 @@ from adjit.transform.machine.threads import threaded
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.released import without_places
 from adjit.transform.rewrite.simplify import simplify
-from adjit.transform.source.derivative import ALONG_A_VECTOR, Derivative, Enclosed, parameters, root, shown, signature
+from adjit.transform.source.derivative import (
+    ALONG_A_VECTOR,
+    Derivative,
+    Enclosed,
+    layout_of,
+    parameters,
+    root,
+    shown,
+    signature,
+)
 from adjit.transform.source.reading import read_source
+from adjit.transform.source.structures import Layout
 from adjit.transform.sweeps import both_sweeps, into, split, sweeps_apart
 
 IN_HALVES = ("split_forward", "split_reverse")
@@ -465,9 +475,10 @@ def _elements(derivative: Derivative, names: Sequence[str], given: Sequence[type
         try:
             found.append(type_ if axis is None else element_type(unliteral(type_), axis))
         except IndexError:
+            axes = f" with {type_.ndim} axes" if isinstance(type_, types.Array) else ""
             raise errors.TypeMismatch(
                 f"argument `{name}` of vmap({shown(derivative.function)}) has no axis {axis}",
-                why=f"It is {_shown(type_)}{f' with {type_.ndim} axes' if isinstance(type_, types.Array) else ''}.",
+                why=f"It is {_told(name, type_, None)[0]}{axes}.",
                 instead=f'Write None for it in in_axes, which is the same in all calls, or in_axes={{"{name}": ...}}.',
             ) from None
     return tuple(found)
@@ -587,20 +598,40 @@ def _check_wrt(derivative: Derivative, names: Sequence[str], given: Sequence[typ
         function = root(derivative)
         source = None if isinstance(function, Enclosed) else read_source(function)
         place = None if source is None else _place(source.origin(source.node))
+        what, instead = _told(name, given[position], layout_of(derivative, position))
         raise errors.WrongWrt(
-            f"`{name}` of {shown(derivative.function)} is {_shown(given[position])}, which carries no derivative",
+            f"`{name}` of {shown(derivative.function)} is {what}, which carries no derivative",
             place,
             "Only floats do, and arrays and tuples of them.",
-            f"Pass a float, or leave `{name}` out of wrt.",
+            f"{instead}, or leave `{name}` out of wrt.",
         )
 
 
-def _shown(type_: types.Type) -> str:
+_BUILT = {
+    "list": "a list",
+    "table": "a list",
+    "dict": "a dictionary",
+    "tuple": "a tuple",
+    "records": "an array of records",
+}
+
+
+def _told(name: str, type_: types.Type, layout: Layout | None) -> tuple[str, str]:
+    """What an argument without floats is, and what to pass."""
+    if layout is not None and layout.kind == "table" and layout.parts[0].kind == "number":
+        return "a list of integers", f"Pass np.array({name}, float)"
+    if layout is not None and layout.kind != "array":
+        kind = (
+            f"an object of the class {layout.of.__name__}" if layout.kind == "object" else _BUILT.get(layout.kind, "")
+        )
+        parts = {type(part.of) if part.kind == "static" else None for part in layout.parts}
+        return f"{kind} of strings" if parts == {str} else f"{kind} without floats in it", "Pass floats"
     if isinstance(type_, types.Array):
-        return f"an array of {type_.dtype}"
-    if isinstance(type_, types.NoneType):
-        return "None"
-    return f"of type {to_text(type_)}"
+        is_number = isinstance(type_.dtype, types.Integer | types.Boolean)
+        return f"an array of {type_.dtype}", f"Pass {name}.astype(float)" if is_number else "Pass a float"
+    if isinstance(type_, types.StringLiteral):
+        return f"the string {type_.literal_value!r}", "Pass a float"
+    return "None" if isinstance(type_, types.NoneType) else f"of type {to_text(type_)}", "Pass a float"
 
 
 def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree, asked: str = "gradient") -> None:
@@ -612,7 +643,7 @@ def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree, 
     elif isinstance(tree, tuple):
         what = f"a tuple of {len(tree)}"
     elif tree is None:
-        what = "nothing"
+        what, instead = "nothing", "End it with `return`, and one number."
     elif isinstance(type_, types.Array):
         what = f"an array of rank {type_.ndim}"
     elif ir.is_float(type_):

@@ -1318,7 +1318,7 @@ refused(
     WrongWrt: `x` of half_square is an array of int64, which carries no derivative
       test_errors.py:+0 in half_square
       Only floats do, and arrays and tuples of them.
-      Pass a float, or leave `x` out of wrt.
+      Pass x.astype(float), or leave `x` out of wrt.
     """,
     np.arange(3),
 )(half_square)
@@ -1371,7 +1371,7 @@ refused(
     """
     WrongWrt: wrt=1.0 for half_square
       Its parameters are x, n.
-      Give a position or a name of a parameter, or a tuple of those.
+      Give a position or a name of a parameter, or a tuple of those. The arguments come in a call: adjit.grad(f)(x).
     """,
     1.5,
     wrt=1.0,
@@ -1433,7 +1433,7 @@ refused(
     NotScalar: the gradient of nothing, which returns nothing
       test_errors.py:+0 in nothing
       A gradient is that of one float.
-      Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.
+      End it with `return`, and one number.
     """,
     1.5,
 )(nothing)

@@ -615,10 +615,37 @@ for given, message in (
     (
         "text",
         """
-        WrongWrt: `x` of squares is of type 'text', which carries no derivative
+        WrongWrt: `x` of squares is the string 'text', which carries no derivative
           test_more_errors.py:+0 in squares
           Only floats do, and arrays and tuples of them.
           Pass a float, or leave `x` out of wrt.
+        """,
+    ),
+    (
+        [1, 2, 3],
+        """
+        WrongWrt: `x` of squares is a list of integers, which carries no derivative
+          test_more_errors.py:+0 in squares
+          Only floats do, and arrays and tuples of them.
+          Pass np.array(x, float), or leave `x` out of wrt.
+        """,
+    ),
+    (
+        ["a"],
+        """
+        WrongWrt: `x` of squares is a list of strings, which carries no derivative
+          test_more_errors.py:+0 in squares
+          Only floats do, and arrays and tuples of them.
+          Pass floats, or leave `x` out of wrt.
+        """,
+    ),
+    (
+        {"a": 1},
+        """
+        WrongWrt: `x` of squares is a dictionary without floats in it, which carries no derivative
+          test_more_errors.py:+0 in squares
+          Only floats do, and arrays and tuples of them.
+          Pass floats, or leave `x` out of wrt.
         """,
     ),
     (

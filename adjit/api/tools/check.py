@@ -225,7 +225,9 @@ class _Point:
         best = min(wanted, key=lambda w: abs(w - reverse))
         size = sum(abs(bar * d).sum() for p in self.positions for bar, d in _pairs(bars[p], chosen[p]))
         rounding = 1e-10 if _is_double(self.arguments) else 1e-4
-        numbers = f"forward {forward!r}, reverse {reverse!r}, differences {best!r} (order {order} to go)"
+        numbers = (
+            f"forward {forward!r}, reverse {reverse!r}, differences {best!r} (in the first of {order} orders left)"
+        )
         assert abs(forward - reverse) <= rounding * max(size, abs(forward), 1e-300), f"the two modes differ: {numbers}"
         allowed = max(rtol, 0.0 if rounding < 1e-6 else 1e-3) * max(abs(best), abs(reverse), 1e-3 * size, 1e-8)
         assert abs(best - reverse) <= allowed, f"the derivative is not that of the function: {numbers}{self.held}"

@@ -104,7 +104,8 @@ def spoken(callee: object) -> str:
     for home in (*homes, "numpy", "numpy.random", "scipy.special"):
         root = home.partition(".")[0]
         if root in _LIBRARIES and getattr(sys.modules.get(home), name, None) is callee:
-            return f"{home}.{name}".replace("numpy.", "np.", 1).removeprefix("builtins.").removeprefix("_")
+            shown = f"{home.removeprefix('_')}.{name}".replace("numpy.", "np.", 1)
+            return shown.removeprefix("builtins.")
     return name
 
 
@@ -150,9 +151,12 @@ def file_lines(function: FunctionType) -> tuple[str, ...]:
 NO_TEXT = "No text is kept of code that is executed as a string."
 
 
-def unavailable(code: CodeType, why: str) -> SourceUnavailable:
+_ELSEWHERE = "Define it in a file or a notebook cell, and import or run that again after editing."
+
+
+def unavailable(code: CodeType, why: str, instead: str = _ELSEWHERE) -> SourceUnavailable:
     return SourceUnavailable(
         f"the source of {code.co_name} cannot be read",
         why=f"It was defined in {code.co_filename}, line {code.co_firstlineno}. {why}",
-        instead="Define it in a file or a notebook cell, and import or run that again after editing.",
+        instead=instead,
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
+import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -210,6 +211,14 @@ def has_derivative(spec: Any) -> bool:
     return isinstance(spec, Derivative) and (spec.kind not in ("primal", "vmap") or has_derivative(spec.function))
 
 
+def layout_of(spec: Any, position: int) -> Layout | None:
+    """How an argument is put together that is a list, a dictionary or an object; None of any other."""
+    while isinstance(spec, Derivative):
+        spec = spec.function
+    layouts = spec.layouts if isinstance(spec, Structured) else ()
+    return layouts[position] if position < len(layouts) else None
+
+
 def of_structures(spec: Any, layouts: tuple[Layout | None, ...]) -> Any:
     """The same derivative, or function, of arguments of which some are put together so."""
     if isinstance(spec, Derivative):
@@ -244,7 +253,8 @@ def positions_of(spec: Any, wrt: Wrt) -> tuple[tuple[int, ...], bool]:
     single = isinstance(wrt, int | str | np.integer)
     asked = [wrt] if single else wrt
     if not isinstance(asked, list | tuple) or not asked:
-        raise _wrong_wrt(f"wrt={wrt!r} for {shown(spec)}", names)
+        instead = _POSITION if isinstance(asked, list | tuple) else f"{_POSITION} The arguments come in a call: {_CALL}"
+        raise _wrong_wrt(f"wrt={reprlib.repr(wrt)} for {shown(spec)}", names, instead)
     found = tuple(_position(spec, one, names) for one in asked)
     if len(set(found)) < len(found):
         raise _wrong_wrt(f"wrt={wrt!r} names a parameter of {shown(spec)} twice", names, "Name each one once.")
@@ -259,9 +269,11 @@ def _position(spec: Any, one: object, names: list[str]) -> int:
     raise _wrong_wrt(f"{shown(spec)} has no parameter {one!r} to differentiate with respect to", names)
 
 
-def _wrong_wrt(
-    what: str, names: Sequence[str], instead: str = "Give a position or a name of a parameter, or a tuple of those."
-) -> WrongWrt:
+_POSITION = "Give a position or a name of a parameter, or a tuple of those."
+_CALL = "adjit.grad(f)(x)."
+
+
+def _wrong_wrt(what: str, names: Sequence[str], instead: str = _POSITION) -> WrongWrt:
     return WrongWrt(what, why=listed(by_name(names)), instead=instead)
 
 

@@ -212,7 +212,7 @@ def read_source(function: object) -> FunctionSource:
 def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
     found = _alone(filename, code, lines) or _in_whole(filename, code, lines)
     if isinstance(found, ast.AsyncFunctionDef):
-        raise unavailable(code, "It is a coroutine.")
+        raise unavailable(code, "It is a coroutine.", "Write it as a plain function.")
     return _text_of(found, lines, owner_of(code))
 
 
