@@ -20,7 +20,15 @@ from adjit.errors import TypeMismatch
 from adjit.notation import to_text
 from adjit.runtime.library.gpus import is_on_device
 from adjit.transform.source.protocols import own_of_argument, own_of_builtin, plain_class
-from adjit.transform.source.structures import ARRAYS, has_array, is_derived_number, is_member, own_of
+from adjit.transform.source.structures import (
+    ARRAYS,
+    InCircle,
+    NotTaken,
+    has_array,
+    is_derived_number,
+    is_member,
+    own_of,
+)
 
 _PLAIN = (types.Boolean, types.Integer, types.Complex)
 _FLOATS = (types.float32, types.float64)
@@ -148,6 +156,14 @@ def told(value: Any) -> tuple[str, str]:
         instead = "Pass one that is compiled with numba.njit, or read it as a global or enclosing name."
         return "a Python function" if hasattr(value, "__code__") else f"of type {_name_of(kind)}", instead
     return f"of type {_name_of(kind)}", _NUMBERS
+
+
+def told_of(fault: NotTaken) -> tuple[str, str]:
+    """The same of what was met in a value that is taken apart."""
+    what, instead = told(fault.value)
+    if isinstance(fault, InCircle):
+        return f"{what}, and has itself in it", "Pass what is needed of it, or take that out before."
+    return what, instead
 
 
 def _instead_of(kind: type) -> str:

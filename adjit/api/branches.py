@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from adjit.api.arguments import as_given, told
+from adjit.api.arguments import as_given, told_of
 from adjit.api.dispatch import derive
 from adjit.api.options import Options
 from adjit.api.plans import GRADIENTS, OTHER, Branch, Planned, planned
@@ -186,7 +186,7 @@ class ByBranch:
             try:
                 layouts.append(_split(argument, asked, leaves, found, names[position]))
             except NotTaken as fault:
-                what, instead = told(fault.value)
+                what, instead = told_of(fault)
                 raise TypeMismatch(
                     f"argument `{names[position]}` of {shown(self._spec)} has in it what is no number or array",
                     why=f"It is {what}.",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.api.arguments import as_given, told
+from adjit.api.arguments import as_given, told_of
 from adjit.errors import TypeMismatch
 from adjit.runtime.library.gpus import is_on_device
 from adjit.transform.source.derivative import Derivative, shown
@@ -59,7 +59,7 @@ def laid_out(
         try:
             layouts.append(taken_apart(argument, leaves))
         except NotTaken as fault:
-            what, instead = told(fault.value)
+            what, instead = told_of(fault)
             raise TypeMismatch(
                 f"argument `{names[k]}` of {shown(spec)} has something in it that is no number, array or constant",
                 why=f"It is {what}.",

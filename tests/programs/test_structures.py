@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import logging
 
 import numpy as np
 import pytest
@@ -264,3 +265,47 @@ OUTER = at.Well(2.0, vector(1.0, 2.0, 3.0))
 def test_refused(function, message: str) -> None:
     with pytest.raises(adjit.AdjitError, match=message):
         adjit.grad(function)(1.0)
+
+
+class Linked:
+    def __init__(self, v):
+        self.v, self.others = v, []
+
+
+def circles():
+    me, first, second = Linked(3.0), Linked(1.0), Linked(2.0)
+    me.me = me
+    first.others.append(second)
+    second.parent = first
+    listed, named, inside = [1.0], {"a": 1.0}, ([2.0],)
+    listed.append(listed)
+    named["d"] = named
+    inside[0].append(inside)
+    many = [Linked(float(k)) for k in range(12)]
+    for one in many:
+        one.others = many
+    return me, first, listed, named, inside, many
+
+
+@pytest.mark.parametrize("wrt", ["x", "m", "m.v"])
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_has_itself_in_it_is_refused(wrt, target):
+    for given in circles() if wrt == "x" else circles()[:2]:
+        with pytest.raises(adjit.TypeMismatch, match="and has itself in it"):
+            adjit.grad(lambda m, x: m.v * x, wrt=wrt, target=target)(given, 2.0)
+
+
+class Logging:
+    def __init__(self, v):
+        self.v, self.log = v, logging.getLogger(__name__)
+
+    def scaled(self, x):
+        self.log.debug("scaled")
+        return self.v * x
+
+
+def test_loggers_are_constants():
+    for target in ("python", "cpu"):
+        made = adjit.value_and_grad(lambda m, x: m.scaled(x), wrt="x", target=target)
+        assert made(Logging(3.0), 2.0) == (6.0, 3.0)
+        assert adjit.grad(lambda m, x: m.scaled(x), wrt="m.v", target=target)(Logging(3.0), 2.0) == 2.0

@@ -14,7 +14,7 @@ import enum
 import functools
 import numbers
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType, SimpleNamespace
 from typing import Any
@@ -34,7 +34,7 @@ _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 _BUILT = (list, dict, tuple, set, frozenset, str)
 _TAKEN = (list, dict, FunctionType, BuiltinFunctionType, MethodType, functools.partial, np.ufunc)
 LONGEST = 8  # items of a list that stand one by one
-_LIBRARIES = ("builtins", "numpy", "scipy", "numba", "pandas", "torch", "jax", "random")
+_LIBRARIES = ("builtins", "numpy", "scipy", "numba", "pandas", "torch", "jax", "random", "logging")
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,10 @@ class NotTaken(TypeError):
     def __init__(self, value: Any) -> None:
         super().__init__(f"a value of type {type(value).__name__}")
         self.value = value
+
+
+class InCircle(NotTaken):
+    """A list, a dictionary or an object that has itself in it."""
 
 
 def has_array(value: Any) -> bool:
@@ -179,8 +183,11 @@ _KNOWN_BY = {
 }
 
 
-def taken_apart(value: Any, leaves: list[Any]) -> Layout:
-    """The layout of a value, whose leaves are appended. NotTaken where it has something in it that is no such thing."""
+def taken_apart(value: Any, leaves: list[Any], around: tuple[int, ...] = ()) -> Layout:
+    """The layout of a value, whose leaves are appended. NotTaken where it has something in it that is no such thing.
+
+    around: the identities of the values that it is in.
+    """
     if isinstance(value, _NUMBERS) and not is_member(value) and not is_derived_number(value):
         leaves.append(value)
         return NUMBER
@@ -198,20 +205,27 @@ def taken_apart(value: Any, leaves: list[Any]) -> Layout:
         return ARRAY
     if is_member(value):
         return static(value)
+    if id(value) in around:
+        raise InCircle(value)
+    around = (*around, id(value))
     if isinstance(value, tuple):
         of = type(value) if hasattr(type(value), "_fields") else None
-        return Layout("tuple", tuple(taken_apart(part, leaves) for part in value), of=of)
+        return Layout("tuple", _taken_apart(value, leaves, around), of=of)
     if isinstance(value, list):
-        return _table(value, leaves) or Layout("list", tuple(taken_apart(part, leaves) for part in value))
+        return _table(value, leaves, around) or Layout("list", _taken_apart(value, leaves, around))
     if isinstance(value, dict):
-        return Layout("dict", tuple(taken_apart(part, leaves) for part in value.values()), tuple(value))
+        return Layout("dict", _taken_apart(value.values(), leaves, around), tuple(value))
     if is_object(value):
         found = attributes(value)
-        return Layout("object", tuple(taken_apart(part, leaves) for part in found.values()), tuple(found), type(value))
+        return Layout("object", _taken_apart(found.values(), leaves, around), tuple(found), type(value))
     if is_sparse(value):
         leaves.extend((value.data, value.indices, value.indptr))
         return Layout("object", (ARRAY, HELD, HELD, static(value.shape)), _COMPRESSED, type(value))
     return static(value)
+
+
+def _taken_apart(values: Iterable[Any], leaves: list[Any], around: tuple[int, ...]) -> tuple[Layout, ...]:
+    return tuple(taken_apart(value, leaves, around) for value in values)
 
 
 def static(value: Any) -> Layout:
@@ -227,12 +241,12 @@ def static(value: Any) -> Layout:
     return Layout("static", keys=(type(value),), of=value)
 
 
-def _table(items: list[Any], leaves: list[Any]) -> Layout | None:
+def _table(items: list[Any], leaves: list[Any], around: tuple[int, ...]) -> Layout | None:
     """The layout of a list whose items are built alike, with a column for each leaf; None if they are not."""
     rows: list[list[Any]] = [[] for _ in items]
     if not items or not (all(map(_is_real, items)) or len(items) > LONGEST):
         return None
-    layouts = [taken_apart(item, row) for item, row in zip(items, rows, strict=True)]
+    layouts = [taken_apart(item, row, around) for item, row in zip(items, rows, strict=True)]
     first = layouts[0]
     if any(layout != first for layout in layouts) or not _is_even(first):
         return None
