@@ -16,7 +16,7 @@ DESIGN = ROOT.parent / "docs" / "design.md"
 MOST = 10
 TOOLS = (
     "errors", "rules", "runtime.backend", "runtime.library", "transform.analysis", "transform.elaborate.values",
-    "transform.elaborate.whole_arrays",
+    "transform.elaborate.whole_arrays", "transform.elaborate.of_numba",
     "transform.ir", "transform.rewrite", "transform.source", "transform.strategy",
 )  # fmt: skip
 

@@ -4,11 +4,13 @@ Each program has its value, which numba's own call gives, and its derivative, wo
 """
 
 import functools
+import math
 
 import numba
 import numpy as np
 import pytest
-from numba import njit, types
+from numba import literal_unroll, literally, njit, objmode, prange, types
+from numba.experimental import jitclass
 from numba.extending import intrinsic, overload, overload_attribute, overload_method, register_jitable, type_callable
 
 import adjit
@@ -417,10 +419,115 @@ IMPLEMENTED = [
 ]
 
 
+# --------------------------------------------------------------------- options and types that leave the text as it is
+
+
+@njit(fastmath=True, boundscheck=True, error_model="numpy", nogil=True)
+def options(x):
+    a = np.array([x, 2.0, 3.0])
+    return a[0] * a[1] if not math.isnan(x) else 0.0
+
+
+@njit(error_model="python")
+def python_errors(x):
+    return 1.0 / x + 7 // 2 * x
+
+
+@njit(inline="always")
+def square(x):
+    return x * x
+
+
+@njit
+def inlined(x):
+    return square(x) + square(2 * x)
+
+
+@njit
+def unrolled(x):
+    total = 0.0
+    for k in literal_unroll((1, 2.5, 3)):
+        total += k * x
+    return total
+
+
+@njit
+def to_a_power(x, n):
+    return x ** literally(n)
+
+
+@njit
+def literal(x):
+    return to_a_power(x, 2)
+
+
+@njit(parallel=True)
+def parallel(x):
+    total = 0.0
+    for i in prange(4):
+        total += x * i
+    return total
+
+
+@njit
+def applied(f, x):
+    return f(x) * x
+
+
+@njit
+def functions(x):
+    total = applied(square, x)
+    for f in (square, square):
+        total += f(x)
+    return total
+
+
+@njit
+def typed_containers(x):
+    items = numba.typed.List.empty_list(types.float64)
+    items.append(7)
+    items.append(x)
+    kept = numba.typed.Dict.empty(types.int64, types.float64)
+    kept[1] = items[0] / 2 * items[1]
+    return kept[1] + items[0] // 2
+
+
+@njit
+def stored_in_integers(x):
+    a = np.zeros(2, np.int64)
+    a[0] = 1.5 * x
+    return a[0] * x
+
+
+@njit
+def numba_types(x):
+    return types.int64(1.5 * x) * x + types.float64(2) * x
+
+
+@numba.jit(forceobj=True)
+def run_by_python(x):
+    return kind(x) * x
+
+
+AS_WRITTEN = [
+    (options, 2 * X, 2.0),
+    (python_errors, 1 / X + 3 * X, 3 - 1 / X**2),
+    (inlined, 5 * X**2, 10 * X),
+    (unrolled, 6.5 * X, 6.5),
+    (literal, X**2, 2 * X),
+    (parallel, 6 * X, 6.0),
+    (functions, X**3 + 2 * X**2, 3 * X**2 + 4 * X),
+    (typed_containers, 3.5 * X + 3, 3.5),
+    (stored_in_integers, 4 * X, 4.0),
+    (numba_types, 6 * X, 6.0),
+    (run_by_python, X**2, 2 * X),
+]
+
+
 # ---------------------------------------------------------------------------------------------------------------- tests
 
 GROUPS = {"signatures": lambda: [*of_signatures().values()], "variables": lambda: OF_VARIABLES,
-          "implementations": lambda: IMPLEMENTED}  # fmt: skip
+          "implementations": lambda: IMPLEMENTED, "as written": lambda: AS_WRITTEN}  # fmt: skip
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -510,7 +617,44 @@ def doubled(x):
     return 2 * x
 
 
+@numba.stencil
+def neighbours(a):
+    return 0.5 * (a[-1] + a[1])
+
+
+@njit
+def in_the_interpreter(x):
+    with objmode(y="float64"):
+        y = x * 2.0
+    return y * x
+
+
+@jitclass([("k", types.int64)])
+class Cell:
+    def __init__(self, k):
+        self.k = k
+
+
+def of_single_numbers(x):
+    items = numba.typed.List.empty_list(types.float32)
+    items.append(x)
+    return items[0] * x
+
+
+def of_integers(x):
+    kept = numba.typed.Dict.empty(types.int64, types.int32)
+    kept[1] = x
+    return kept[1] * x
+
+
 REFUSED = [
+    (lambda x: np.sum(neighbours(x * np.arange(5.0))), r"(?s)what numba\.stencil makes.*Write the loops"),
+    (njit(lambda x: np.sum(neighbours(x * np.arange(5.0)))), r"(?s)what numba\.stencil makes.*Write the loops"),
+    (in_the_interpreter, "with objmode"),
+    (lambda x: Cell(x).k * x, "(?s)the class Cell.*Use a plain class"),
+    (njit(lambda x: Cell(x).k * x), "(?s)the class Cell.*Use a plain class"),
+    (of_single_numbers, r"(?s)empty_list of float32.*Use int64 or float64"),
+    (njit(of_integers), r"(?s)Dict\.empty of int32.*Use int64 or float64"),
     (njit(lambda x: twice(x) * x), r"twice, which numba\.extending\.intrinsic compiles"),
     (njit(lambda x: Boxed(x) * x), r"Boxed, which numba\.extending\.type_callable"),
     (njit(lambda x: kind([x, x])), r"(?s)kind, whose numba\.extending\.overload has nothing for a list.*counts here"),

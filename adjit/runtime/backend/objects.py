@@ -20,6 +20,7 @@ from numba.core.ccallback import CFunc
 from numba.core.typing.templates import Signature
 from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
+from numba.stencils.stencil import StencilFunc
 
 from adjit.runtime.backend.typing import context
 
@@ -59,6 +60,11 @@ def core_function(thing: object) -> tuple[Compiled, str, Sequence[Sequence[types
     builder = made.gufunc_builder
     kinds = [] if made.is_dynamic else [tuple(sig.args) for sig in builder._sigs]
     return Compiled(builder.py_func), str(made.signature), kinds
+
+
+def is_stencil(thing: object) -> bool:
+    """Whether numba.stencil made it."""
+    return isinstance(thing, StencilFunc)
 
 
 # ------------------------------------------------------------------------------------------------------- declared types

@@ -42,6 +42,7 @@ from adjit.rules.registry import (
 )
 from adjit.rules.ufunc_methods import METHODS_OF_UFUNCS
 from adjit.runtime.backend import is_dispatcher
+from adjit.runtime.backend.objects import is_stencil
 from adjit.runtime.library import home_of, under_cache
 from adjit.transform import ir
 from adjit.transform.elaborate.builtin_calls import (
@@ -298,6 +299,12 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return ctx.run_local(callee, args, named)
     if isinstance(callee, Vectorized) or is_called_as(callee, np.vectorize):
         return vectorized(frame, callee, args, named)
+    if is_stencil(callee):
+        raise ctx.unsupported(
+            "a call of what numba.stencil makes",
+            "Write the loops: for i in range(1, a.size - 1): out[i] = 0.5 * (a[i - 1] + a[i + 1]).",
+            why="Its subscripts count from each element, and its margins are filled.",
+        )
     found = of_numba(frame, callee, args, named) or of_guvectorize(frame, callee, args, named)
     if found is None and frame.is_compiled and _is_hashable(callee):
         found = implemented(frame, callee, _has_rule(callee), args, named)

@@ -226,7 +226,7 @@ def test_notebooks_and_generated_code():
     f = define("await_free = 1\ndef f(x):\n\treturn x\n", "<ipython-input-7-cell>")["f"]
     assert read_source(f).place(read_source(f).node).line == 2
     g = define("class C:\n\tdef __g(self):\n\t\treturn self.__x\n\tg = __g\n", "<adjit g float64>")["C"].g
-    assert statements(read_source(g))[0].body[0].value.attr.value == "__x"
+    assert statements(read_source(g))[0].body[0].value.attr.value == "_C__x"
 
 
 def test_future_imports_are_kept():
