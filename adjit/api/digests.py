@@ -34,6 +34,7 @@ from adjit.runtime.library import own_attribute, under_cache
 from adjit.transform.source.callables import file_lines, is_distribution
 from adjit.transform.source.code_names import imports, last_line, names_in, values_of_names
 from adjit.transform.source.derivative import derivative_of
+from adjit.transform.source.kept import all_kept
 from adjit.transform.source.outside import (
     contents_read,
     definitions_read,
@@ -416,6 +417,9 @@ class Walk:
             self.text("dispatcher", f"{type(value).__name__} {value.py_func.__module__}")
             self.value(value.targetoptions)
             self.value(value._compiler.locals)
+            for kinds, name, kept in all_kept(value):
+                self.text("kept", f"{name} {kinds}")
+                self.value(None if isinstance(kept, CodeType) else kept)
             self.value(None if value._can_compile else list(map(str, value.nopython_signatures)))
             self.value(value.py_func)
             self.value(own_attribute(value, "adjit_rules"))

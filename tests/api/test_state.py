@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.errors import WrongCall
+from adjit.errors import Unsupported, WrongCall
 from adjit.rules import registry
 from tests.api.importing import imported
 
@@ -239,6 +239,99 @@ def test_who_asks_again_gets_what_python_has_now(load, name: str) -> None:
     assert check(module.f, args, "python") != first
 
 
+OF_NUMBA = """
+import numba, numpy as np
+from numba import njit, prange
+G = 2.0
+def maker():
+    k = 2.0
+    @njit
+    def made(x):
+        return k * x * x
+    def change(v):
+        nonlocal k
+        k = v
+    return made, change
+made, change = maker()
+@njit
+def alone(x):
+    return G * x * x
+def calls(x):
+    return alone(x) + G
+@njit
+def inner(x):
+    return G * x
+@njit
+def outer(x):
+    return inner(x) * G
+def default(x, k=3.0):
+    return k * outer(x)
+@njit(parallel=True)
+def threads(x):
+    s = 0.0
+    for i in prange(3):
+        s += G * x * i
+    return s
+@njit
+def lambdas(x):
+    g = lambda v: v * G * x
+    return g(x)
+@numba.vectorize(["float64(float64)"])
+def each(x):
+    return G * x * x
+def elements(x):
+    return each(x) * x
+@numba.guvectorize(["float64[:], float64[:]"], "(n)->(n)")
+def rows(x, out):
+    for i in range(x.size):
+        out[i] = G * x[i] * x[i]
+def by_rows(x):
+    return np.sum(rows(np.array([x, 2.0 * x])))
+helper = inner
+@njit
+def by_name(x):
+    return helper(x) * x
+@njit
+def other(x):
+    return 7.0 * x
+"""
+
+
+def test_what_numba_has_compiled_keeps_its_globals(load) -> None:
+    module, change = load(OF_NUMBA)
+    target = "python"
+    names = ("made", "alone", "calls", "outer", "default", "threads", "lambdas", "elements", "by_rows", "by_name")
+    first = {name: check(getattr(module, name), (), target) for name in names}
+    kept, compiled = adjit.grad(module.alone, target=target), adjit.value_and_grad(module.outer)
+    assert compiled(3.0) == (12.0, 4.0)
+    change("G = 5.0; change(5.0); helper = other")
+    for name in names:
+        is_seen = name == "calls"  # a plain function, whose own global is another one now
+        assert (check(getattr(module, name), (), target) != first[name]) == is_seen, name
+    assert adjit.grad(module.alone, target=target)(3.0) == kept(3.0) == 12.0
+    assert adjit.value_and_grad(module.outer)(3.0) == (12.0, 4.0)
+    # for other types numba compiles anew, with what is there now, and so it does when it is told to
+    at = np.array([3.0, 4.0])
+    for _ in range(2):
+        np.testing.assert_allclose(adjit.jvp(module.alone, (at,), (at,), target=target)[1], 2.0 * module.alone(at))
+    assert module.alone(at)[0] == 45.0
+    for name in ("made", "alone", "inner", "outer", "threads", "lambdas", "by_name"):
+        getattr(module, name).recompile()
+    for name in ("made", "alone", "calls", "outer", "default", "threads", "lambdas", "by_name"):
+        assert check(getattr(module, name), (), target) != first[name], name
+    assert adjit.value_and_grad(module.outer)(3.0) == (75.0, 25.0)
+
+
+def test_code_that_numba_runs_no_more(load) -> None:
+    module, change = load(OF_NUMBA)
+    assert module.alone(3.0) == 18.0
+    change("alone.py_func.__code__ = (lambda x: 4.0 * x).__code__")
+    with pytest.raises(Unsupported, match=r"(?s)a call of alone, whose code was replaced.*alone\.recompile\(\)"):
+        adjit.grad(module.alone, target="python")(3.0)
+    module.alone.recompile()
+    assert (module.alone(3.0), adjit.grad(module.alone, target="python")(3.0)) == (12.0, 4.0)
+
+
 COMPILED = [
     "method of a global object", "property of a global object", "function in a dictionary", "minus zero",
     "callee of a function argument", "patched method", "keyword-only default", "code",
@@ -346,6 +439,8 @@ for k, change in enumerate(sys.argv[1:]):
         print(value, bar, cache.cache_info().hits)
 """
 KEPT = {
+    "numba": (OF_NUMBA + "def f(x):\n    return alone(x) + G\n", "alone(3.0); G = 5.0"),
+    "numba, made anew": (OF_NUMBA + "def f(x):\n    return alone(x) + G\n", "G = 5.0; alone.recompile()"),
     **{name: ROWS[name] for name in ("property", "keyword-only default", "attribute of a class", "minus zero")},
     "code": (f_of("x * x") + "def other(x):\n    return 3.0 * x * x\n", "f.__code__ = other.__code__"),
 }

@@ -31,6 +31,7 @@ class Compiled:
 
     py_func: FunctionType
     locals: Mapping[str, types.Type] = field(default_factory=dict, hash=False)
+    overloads: Mapping[Any, Any] = field(default_factory=dict, compare=False)  # what was compiled so far
 
 
 def element_function(thing: object) -> tuple[Compiled, tuple[str, ...]] | None:
@@ -39,7 +40,8 @@ def element_function(thing: object) -> tuple[Compiled, tuple[str, ...]] | None:
     if not isinstance(thing, DUFunc):
         return None
     made: Any = thing
-    return Compiled(made._dispatcher.py_func), tuple(made.types) if made._frozen else ()
+    own = made._dispatcher
+    return Compiled(own.py_func, overloads=own.overloads), tuple(made.types) if made._frozen else ()
 
 
 def members(thing: object) -> tuple[Mapping[str, Callable[..., Any]], Mapping[str, Callable[..., Any]]] | None:
@@ -59,7 +61,7 @@ def core_function(thing: object) -> tuple[Compiled, str, Sequence[Sequence[types
     made: Any = thing
     builder = made.gufunc_builder
     kinds = [] if made.is_dynamic else [tuple(sig.args) for sig in builder._sigs]
-    return Compiled(builder.py_func), str(made.signature), kinds
+    return Compiled(builder.py_func, overloads=builder.nb_func.overloads), str(made.signature), kinds
 
 
 def is_stencil(thing: object) -> bool:

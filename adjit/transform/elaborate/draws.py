@@ -168,7 +168,7 @@ def after_draws(frame: Frame, loop: cst.For | cst.While, known: Container[Any]) 
     own = frame.local_names | source.parameters.parameters.keys()
 
     def outside(name: str) -> Any:
-        scopes = (source.closure, source.globals, vars(builtins))
+        scopes = (frame.kept, source.closure, source.globals, vars(builtins))
         return next(scope for scope in scopes if name in scope)[name]
 
     def is_known(function: Any) -> bool:

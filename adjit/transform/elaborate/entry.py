@@ -34,6 +34,7 @@ from adjit.transform.elaborate.expressions import whole
 from adjit.transform.elaborate.generators import Around, generated
 from adjit.transform.elaborate.kernels import check_result, in_threads, kernel_of
 from adjit.transform.elaborate.of_numba.declared import of_body, returned, taken, type_of_value
+from adjit.transform.elaborate.of_numba.kept import kept_names
 from adjit.transform.elaborate.recursion import as_loop
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
 from adjit.transform.elaborate.values.choices import functions_in, there
@@ -493,7 +494,7 @@ def _body(
     """What a function gives, and its variables at the end."""
     frame = Frame(ctx, source, is_rule, weak)
     env, declared_result = taken(ctx, source, env, is_compiled=bool(ctx.frames) and ctx.frames[-1].is_compiled)
-    frame.declared = of_body(source)
+    frame.declared, frame.kept = of_body(source), kept_names(ctx, source, env)
     with ctx.entered(frame):
         # (which may change what other names hold, and so makes another environment)
         own = {name: kept(frame, value) for name, value in env.items()}
@@ -580,6 +581,7 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     shared = nonlocals(node)
     own = {*assigned(node.body.body).names} - {*shared} if isinstance(node, cst.FunctionDef) else set()
     ended = {name for each in function.comprehensions if each.are_gone for name in each.names}
+    frame.kept = home.kept
     frame.home, frame.own, frame.comprehensions = home, frozenset(own | given.keys()), function.comprehensions
     frame.gone = (home.gone | ended) - frame.own
     if shared and ctx.frames[-1] is not home:

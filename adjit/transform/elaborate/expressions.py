@@ -203,7 +203,7 @@ def _name(frame: Frame, node: cst.Name) -> Value:
             f"Give it as a default: `lambda ..., {name}={name}: ...`.",
             why=f"In Python it reads what `{name}` is by then.",
         )
-    for scope in (frame.source.closure, frame.source.globals):
+    for scope in (frame.kept, frame.source.closure, frame.source.globals):
         if name in scope:
             return wrap(ctx, scope[name])
     if hasattr(builtins, name):

@@ -43,7 +43,7 @@ class Reads:
         """Whether everything is as it was found."""
         for look, key, value in self._found.values():
             found = look(key, MISSING)
-            if found is not value and not _is_same(found, value):
+            if found is not value and not is_same(found, value):
                 return False
         return not self._is_mixed
 
@@ -102,6 +102,10 @@ class Reads:
             if not base.__flags__ & _IMMUTABLE and self._item(vars(base), name, base) is not MISSING:
                 return
 
+    def answer(self, owner: Any, look: _Look, value: Any) -> None:
+        """What a question about something gives."""
+        self._note((id(owner), look), look, owner, value)
+
     def specials(self, kind: type) -> None:
         """What a class itself has under names such as `__add__`."""
         self._note((id(kind), "specials"), _specials, kind, _specials(kind, MISSING))
@@ -133,9 +137,9 @@ class Reads:
 
     def _computed(self, owner: Any, name: str, value: Any) -> None:
         """What a property or a slot gives, or `__getattr__`, if it gives the same each time."""
-        if _is_same(getattr(owner, name, MISSING), value):
+        if is_same(getattr(owner, name, MISSING), value):
             self._again(owner, name, value)
-        elif isinstance(value, np.ndarray) and _is_same(_bits(owner, name), _bits_of(value)):
+        elif isinstance(value, np.ndarray) and is_same(_bits(owner, name), _bits_of(value)):
             self._note((id(owner), (name,)), functools.partial(_bits, owner), name, _bits_of(value))
 
     def _item(self, mapping: Mapping[str, Any], key: str, owner: Any = None) -> Any:
@@ -148,10 +152,10 @@ class Reads:
 
     def _note(self, place: tuple[int, object], look: _Look, key: Any, value: Any) -> None:
         _, _, known = self._found.setdefault(place, (look, key, value))
-        self._is_mixed |= known is not value and not _is_same(known, value)
+        self._is_mixed |= known is not value and not is_same(known, value)
 
 
-def _is_same(left: Any, right: Any) -> bool:
+def is_same(left: Any, right: Any) -> bool:
     """Whether two things are one, or numbers or texts with the same bits."""
     kind = type(left)
     if left is right or kind is not type(right):
@@ -161,12 +165,12 @@ def _is_same(left: Any, right: Any) -> bool:
     if kind is float:
         return struct.pack("d", left) == struct.pack("d", right)
     if kind is complex:
-        return _is_same((left.real, left.imag), (right.real, right.imag))
+        return is_same((left.real, left.imag), (right.real, right.imag))
     if isinstance(left, np.generic):
         return bool(left.dtype == right.dtype and left.tobytes() == right.tobytes())
     if isinstance(left, tuple):
         is_one = len(left) == len(right) and all(map(operator.is_, left, right))
-        return is_one or (len(left) == len(right) and all(map(_is_same, left, right)))
+        return is_one or (len(left) == len(right) and all(map(is_same, left, right)))
     return bool(kind is MethodType and left.__func__ is right.__func__ and left.__self__ is right.__self__)
 
 
@@ -221,6 +225,15 @@ def function_read(function: FunctionType) -> None:
     reads = _under_way.get()
     if reads is not None:
         reads.function(function)
+
+
+def read_by(owner: Any, look: Callable[..., _Found]) -> _Found:
+    """`look(owner)`, which says something of it that can be compared."""
+    found = look(owner)
+    reads = _under_way.get()
+    if reads is not None:
+        reads.answer(owner, look, found)
+    return found
 
 
 def definition_read(function: FunctionType) -> None:

@@ -535,6 +535,7 @@ class Frame:
         self.whole: cst.CSTNode | None = None
         self.stands_at: tuple[int, int] = (0, 0)
         self.constants: dict[str, Any] = {}  # what is known of the parameters
+        self.kept: Mapping[str, Any] = {}  # what names around it have in code that numba has compiled
         self.shared: tuple[str, ...] = ()  # the variables that functions defined inside assign
         self.begun = 0  # how many operations there were when the statement at hand began
         self.giving: Giving | None = None  # of a generator, who runs through it
