@@ -93,6 +93,9 @@ def _made_of(stores: list[ir.Store], made: Mapping[ir.Operand, ir.Op]) -> set[ir
         if isinstance(op, ir.Call) and not any(map(ir.is_array, op.args)):
             found.add(value)
             pending.extend(op.args)
+        elif isinstance(op, ir.If):
+            place = next(k for k, out in enumerate(op.outs) if out is value)
+            pending.extend(side.yields[place] for side in op.regions)
     return found
 
 
@@ -176,7 +179,7 @@ class _Reading:
             for out in op.outs:
                 if self.activity.is_active(out):
                     for a in op.args:
-                        if op.callee not in EXTREMA or a not in self.hidden:
+                        if op.callee not in (*EXTREMA, *ASKING) or a not in self.hidden:
                             yield a, () if ir.is_reference(out) else (out,)
         elif isinstance(op, ir.Store):
             yield op.value, (op,)
@@ -212,9 +215,21 @@ class _Reading:
         memory = self.find(store.array)
         reads = self._reads(memory, unread)
         if store.value in self.hidden:
-            reads = [op for op in reads if not isinstance(op, ir.Call) or op.callee not in _PICKING]
+            reads = [op for op in reads if not self._skims(op, unread, frozenset())]
         may_stay = memory not in self.shown and self.model.may_stay_unread(store, reads)
         return may_stay or self.model.may_be_lost(store, reads)
+
+    def _skims(self, op: ir.Op, unread: set[_Node], within: frozenset[ir.Op]) -> bool:
+        """Whether an operation on an array only picks elements, or makes arrays of which elements may go unread."""
+        if isinstance(op, ir.Load):
+            return op.out in unread or bool(self.branches[op.out])
+        assert isinstance(op, ir.Call)
+        made = [self.find(out) for out in op.outs]
+        if op.callee in _PICKING or not made or not all(map(ir.is_array, op.outs)) or not self.shown.isdisjoint(made):
+            return op.callee in _PICKING
+        readers = [one for memory in made for one in self.readers.get(memory, ())]
+        within |= {op}
+        return within.isdisjoint(readers) and all(self._skims(one, unread, within) for one in readers)
 
     def _reads(self, memory: ir.Operand, unread: set[_Node]) -> list[ir.Op]:
         return [op for op in self.readers.get(memory, ()) if isinstance(op, ir.Call) or op.out not in unread]

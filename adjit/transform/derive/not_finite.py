@@ -14,7 +14,7 @@ import builtins
 import functools
 import math
 import operator
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Set
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class NotFinite:
             if isinstance(op, ir.Alloc) and op.fill is not None and _is_infinite(op.fill)
         ]
         # by the program's own word: data that is missing, and what is filled up with infinity
-        self._given = self._reached(self._asked(calls)) | self._reached([*infinities, *filled], are_constants=True)
+        self._given = self._reached(self._asked(function)) | self._reached([*infinities, *filled], are_constants=True)
         self._own = [op for op in calls if not self._is_smooth(op)]
         self.values = self._given | self._reached(self._find(out) for op in self._own for out in op.outs)
 
@@ -168,22 +168,26 @@ class NotFinite:
 
         return _closure(sources, made_of)
 
-    def _asked(self, calls: Sequence[ir.Call]) -> set[ir.Operand]:
+    def _asked(self, function: ir.Function) -> set[ir.Operand]:
         """What goes into the function, and into what it asks whether it is finite, or which a mask chooses of."""
-        asked = [self._find(a) for op in calls for a in self._asked_by(op)]
+        asked = [self._find(a) for op in function.body.inside for a in self._asked_by(op)]
         return {o for o in _closure(asked, lambda o: self._into.get(o, ())) if o in self._args or o not in self._into}
 
-    def _asked_by(self, op: ir.Call) -> Sequence[ir.Operand]:
+    def _asked_by(self, op: ir.Op) -> Iterable[ir.Operand]:
+        if isinstance(op, ir.If):
+            return [y for side in op.regions for y in side.yields] if self._is_of_mask(op.condition) else ()
+        if not isinstance(op, ir.Call):
+            return ()
         if op.callee in ASKING or (op.callee in _EQUALITIES and op.args[0] is op.args[1]):
             return op.args
         return op.args[1:] if op.callee is ir.select and self._is_of_mask(op.args[0]) else ()
 
     def _is_of_mask(self, condition: ir.Operand) -> bool:
-        """Whether it is an argument, or an element of an array."""
+        """Whether it is an element of an array."""
         op = self._made.get(condition)
         if isinstance(op, ir.Call) and op.callee in _NOTS:
             return self._is_of_mask(op.args[0])
-        return isinstance(condition, ir.Var) and (op is None or isinstance(op, ir.Load))
+        return isinstance(op, ir.Load)
 
 
 def _is_smooth(op: ir.Call) -> bool:

@@ -1,0 +1,201 @@
+"""Random programs on data that is missing, infinite, equal or zero: both modes and differences are finite alike.
+
+Data with nan and inf goes through arithmetic and is left out by masks, tests, the nan-family or as what is not the
+least; tables are filled up with infinity or zeros; lengths are zero where points coincide; eigenvalues are equal.
+Where slopes on both sides agree, both modes give them; elsewhere, at kinks, both modes agree.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+import adjit
+from adjit.transform.strategy import CHEAPEST, FORCED, Strategy
+from tests.defining import define
+
+# what arrays of numbers that may be nan or infinite are made of
+MADE = (
+    "(x - y) ** 2", "x * y", "np.exp(-x * y)", "np.sqrt(x * x) * y", "np.sin(x + y)", "y / (1.0 + x * x)",
+    "x - y * x[0]", "np.where(x > 0.2, y * x, x)", "(y - np.mean(x)) * x", "np.cumsum(y * x)",
+    "np.log(1.0 + x * x) + y",
+)  # fmt: skip
+# how what is missing is left out of `a`, an array of its own
+LEFT_OUT = (
+    "a = np.where(np.isnan(a), 0.0, a)", "a = np.where(missing, 0.5, a)", "a[np.isnan(a)] = 0.0", "a[missing] = x[1]",
+    "a = np.nan_to_num(a)", "a = np.where(np.isnan(y), x, a)", "a = np.where(np.isfinite(a), a, -1.0)",
+    "for i in range(a.size):\n    if missing[i]:\n        a[i] = x[i]",
+    "for i in range(a.size):\n    a[i] = a[i] if a[i] == a[i] else 0.25 * x[0]",
+    "a = a[~missing]", "a = a[~np.isnan(a)]", "a = np.where(missing, x[0], a) + x[2]",
+)  # fmt: skip
+# numbers of an array of which something is missing
+NUMBERS = (
+    "np.nansum(a)", "np.nanmean(a)", "np.nanmax(a)", "np.nanmin(a)", "np.nanvar(a)", "np.nanstd(a)", "np.nanmedian(a)",
+    "np.nanprod(a)", "np.sum(np.nancumsum(a))", "np.nanpercentile(a, 30.0)", "np.sum(a, where=~missing)",
+    "np.sum(a[~missing] * x[~missing])", "np.sum(np.where(missing, 0.0, a * a))", "np.nansum(np.sqrt(a * a + 1.0))",
+)  # fmt: skip
+LOOPS = (
+    "for i in range(a.size):\n    if not np.isnan(a[i]):\n        t += a[i] * x[i]",
+    "for i in range(a.size):\n    r = a[i] * a[i]\n    t += r if r == r else 0.0",
+    "for i in range(a.size):\n    if missing[i]:\n        continue\n    t += np.sin(a[i])",
+    "for i in range(a.size):\n    r = a[i] * x[i]\n    if np.isfinite(r):\n        t += math.exp(-r * r)",
+)
+# of `v`, finite numbers: tables filled up, lengths of zero, what is not the greater one
+FILLED = (
+    "b = np.full(6, np.inf)\nb[1:5] = v\nt += np.min(b)",
+    "b = np.full(6, np.inf)\nb[1:5] = v * v\nt += np.sum(np.exp(-b))",
+    "b = np.full(6, np.inf)\nb[1:5] = v * v + 0.5\nt += np.sum(1.0 / b) + np.sum(np.tanh(b))",
+    "b = np.full(6, np.inf)\nb[1:5] = v\nfor i in range(5):\n    t += min(b[i] ** 2, b[i + 1] ** 2)",
+    "b = np.full(5, np.inf)\nb[0] = 0.0\nfor i in range(4):\n"
+    "    b[i + 1] = math.sqrt((v[i] - 3.0) ** 2 + min(b[i] ** 2, b[i + 1] ** 2))\nt += b[4]",
+    "b = np.full(6, -np.inf)\nb[:4] = v\nt += np.log(np.sum(np.exp(b - np.max(b)))) + np.max(b)",
+    "b = np.zeros(6)\nb[1:5] = v * v + 0.1\nt += np.sum(np.sqrt(b))",
+    "b = v.copy()\nb[b < 0.3] = 0.0\nt += np.sum(np.sqrt(b)) + np.sum(b**1.5)",
+    "d = v[:, None] - v[None, :]\nr = np.sqrt(d**2)\nt += np.sum(np.exp(-(r**2)) * (1.0 + w))",
+    "for i in range(4):\n    for j in range(4):\n        d = (v[i] - v[j]) * 0.7\n        r = math.sqrt(d * d)\n"
+    "        t += (1.0 + 2.0 * r) * math.exp(-2.0 * r) * w[j]",
+    "q = np.zeros(4)\nfor j in range(4):\n    q += (v - v[j]) ** 2 * 0.5 * (j < 1)\nt += np.sum(np.sqrt(q) ** 3)",
+    "t += np.linalg.norm(v - v[0]) ** 2 * w[1] + np.linalg.norm(v - v) ** 2",
+    "t += np.sum(np.maximum(np.sqrt(v - np.min(v)), 0.4) * w)",
+    "t += np.sum(np.where(v > 0.1, np.sqrt(np.where(v > 0.1, v, 1.0)), 0.0))",
+    "s = np.sqrt(v - np.min(v))\ns[v == np.min(v)] = 1.0\nt += np.sum(s * w)",
+    "t += np.sum(np.where(v > 0.0, np.log(v) * v, 0.0))",
+    "t += max(math.sqrt(abs(v[0] - v[0])), w[0]) + np.hypot(v[1] - v[1], w[2]) + np.sum(v**2 * (w > 0.0))",
+    "far = np.where(w > 0.5, np.inf, w)\nt += np.sum(v * np.exp(-far)) + np.sum(v / (1.0 + far))",
+)
+# of a symmetric matrix with equal eigenvalues, and of one whose singular values are equal
+SPACES = (
+    "t += np.sum(np.exp(0.3 * np.linalg.eigvalsh(A)))",
+    "u = np.linalg.eigh(A)[1]\nt += np.sum(u[:, :2] @ u[:, :2].T * B)",
+    "u = np.linalg.eigh(A)[1]\nt += np.sum(u[:, 2] ** 4) * x[0]",
+    "u, s, vt = np.linalg.svd(B)\nt += np.sum((u @ vt) * A)",
+    "t += np.sum(np.linalg.svd(B)[1] ** 3) + np.linalg.norm(B) + np.linalg.norm(A - A)",
+    "t += np.linalg.slogdet(A)[1] + np.sum(np.linalg.inv(B) * A)",
+)
+TURN = np.linalg.qr(np.array([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0], [1.5, 0.7, 1.0]]))[0]
+ARRAYS = "x, y, w, missing, A, B"
+
+
+class Unfit(Exception):
+    """A program that plain Python does not give a finite number for, or that has no gradient there."""
+
+
+class Finite:
+    """A random program, and arguments for it."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = random.Random(f"finite {seed}")
+        body = [line for _ in range(self.draw.randrange(1, 4)) for line in self.part().splitlines()]
+        lines = ["t = 0.0", "v = x * w + 0.2 * x", *body, f"return t + {self.draw.choice(['np.sum(x)', 't * x[3]'])}"]
+        self.text = f"def program({ARRAYS}):\n" + "".join(f"    {line}\n" for line in lines)
+        self.function = define(self.text, f"finite_{seed}.py", np=np, math=__import__("math"))["program"]
+
+    def part(self) -> str:
+        draw = self.draw
+        match draw.randrange(5):
+            case 0:
+                return f"a = {draw.choice(MADE)}\nt += {draw.choice(NUMBERS)}"
+            case 1:
+                return f"a = {draw.choice(MADE)}\n{draw.choice(LOOPS)}"
+            case 2:
+                used = draw.choice(("np.sum(a * a)", "np.sum(np.sin(a)) + a[0]", "np.max(a)", "np.sum(np.exp(-a * a))"))
+                return f"a = {draw.choice(MADE)}\n{draw.choice(LEFT_OUT)}\nt += {used}"
+            case 3:
+                return draw.choice(FILLED)
+            case _:
+                return draw.choice(SPACES)
+
+    def arguments(self) -> tuple[np.ndarray, ...]:
+        numbers = np.random.default_rng(self.draw.randrange(1000))
+        x = numbers.choice([0.0, 0.3, 0.3, -0.7, 1.2, 2.0], 4) + self.draw.choice([0.0, 0.0, 1e-3]) * numbers.normal(
+            size=4
+        )
+        y = numbers.normal(size=4)
+        missing = numbers.random(4) < 0.4
+        y[missing] = np.nan
+        w = numbers.choice([0.0, 0.4, 0.8, 1.0], 4)
+        values = np.diag(self.draw.choice([(1.0, 1.0, 4.0), (2.0, 2.0 + 1e-14, 5.0), (1.0, 1.0 + 1e-6, 3.0)]))
+        turn = TURN if self.draw.random() < 0.7 else np.eye(3)
+        symmetric = turn @ values @ turn.T
+        return x, y, w, missing, 0.5 * (symmetric + symmetric.T), TURN @ values
+
+    def differences(self, arguments: tuple[np.ndarray, ...], k: int) -> np.ndarray:
+        """The slopes; nan where those on both sides differ."""
+        found = np.zeros(arguments[k].shape)
+        here = self.function(*arguments)
+
+        def moved(place: tuple[int, ...], step: float) -> float:
+            given = [a.copy() for a in arguments]
+            given[k][place] += step
+            return float(self.function(*given))
+
+        for place in np.ndindex(found.shape):
+            left, right = (here - moved(place, -1e-6)) / 1e-6, (moved(place, 1e-6) - here) / 1e-6
+            slope = (moved(place, 1e-6) - moved(place, -1e-6)) / 2e-6
+            found[place] = slope if abs(left - right) < 1e-3 * (1.0 + abs(slope)) else np.nan
+        return found
+
+    def check(self, **options: object) -> None:
+        arguments = self.arguments()
+        with np.errstate(all="ignore"):
+            try:
+                value = self.function(*arguments)
+            except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError) as fault:
+                raise Unfit from fault
+            if not np.isfinite(value) or abs(value) > 1e6:
+                raise Unfit
+            wrt = (0, 4, 5) if any(name in self.text.split(":", 1)[1] for name in ("(A", "(B", "* A", "* B")) else (0,)
+            given = tuple(a.copy() for a in arguments)
+            reverse = adjit.grad(self.function, wrt=wrt, **options)(*given)
+            forward = adjit.jacfwd(self.function, wrt=wrt, **options)(*given)
+            for k, bar, columns in zip(wrt, reverse, forward, strict=True):
+                wanted = self.differences(arguments, k)
+                scale = 1.0 + np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.0)
+                told = f"{self.text}\n{arguments}\nby {k}: reverse\n{bar}\nforward\n{columns}\ndifferences\n{wanted}"
+                is_smooth = np.isfinite(wanted)
+                assert np.array_equal(np.isfinite(bar), np.isfinite(columns)), told
+                assert np.isfinite(bar)[is_smooth].all(), told
+                both = np.isfinite(bar)
+                assert np.allclose(bar[both], columns[both], rtol=1e-7, atol=1e-7 * scale), told
+                assert np.allclose(bar[is_smooth], wanted[is_smooth], rtol=1e-3, atol=1e-3 * scale), told
+
+
+def check(seeds: range, at_least: float, **options: object) -> int:
+    """How many were fit; of these at least so many are."""
+    count = 0
+    for seed in seeds:
+        program = Finite(seed)
+        try:
+            program.check(**options)
+            count += 1
+        except Unfit:
+            pass
+    assert count >= at_least * len(seeds)
+    return count
+
+
+@pytest.mark.parametrize("first", [0, *(pytest.param(k, marks=pytest.mark.long) for k in range(30, 2030, 100))])
+def test_random_programs(first: int) -> None:
+    check(range(first, first + (100 if first else 30)), 0.5, target="python", strategy=CHEAPEST)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_random_programs_compiled(first: int) -> None:
+    check(range(first, first + 10), 0.3, cache=False)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("strategy", sorted(FORCED))
+def test_under_a_strategy(strategy: str) -> None:
+    chosen: Strategy = FORCED[strategy]
+    check(range(3000, 3020), 0.5, target="python", strategy=chosen)
+
+
+def test_programs_have_all_parts() -> None:
+    texts = "".join(Finite(seed).text for seed in range(400)).replace("    ", "")
+    for part in itertools.chain(MADE, LEFT_OUT, NUMBERS, LOOPS, FILLED, SPACES):
+        assert part.replace("    ", "") in texts
