@@ -108,13 +108,13 @@ class Checked:
     """What was compared: `orders[0]` has the directions of the function, `orders[1]` those of its derivative, ..."""
 
     orders: tuple[tuple[Direction, ...], ...]
-    _point: _Point
+    _point: _Point | None = None
 
     @property
     def decisions(self) -> tuple[Decided, ...]:
         """The lines in which what was checked decides on the result: conditions, indices and rounding are held fixed,
         and how the result changes where they change is no part of the derivative."""
-        return self._point.decisions
+        return () if self._point is None else self._point.decisions
 
     def __repr__(self) -> str:
         lines = ", ".join(f"L{decided.line}" for decided in self.decisions)
