@@ -122,13 +122,13 @@ def fault_of(asked: Shifted, is_compiled: bool) -> str:
     return ""
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.long) for first in range(60, 1400, 60))])
+@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.long) for first in range(20, 400, 20))])
 def test_random_programs_that_go_beyond_their_arrays(first: int) -> None:
-    found = [(seed, made) for seed in range(first, first + 60) if (made := shifted(seed)) is not None]
+    found = [(seed, made) for seed in range(first, first + 20) if (made := shifted(seed)) is not None]
     counts: Counter[bool] = Counter()
     for seed, made in found:
         fault = fault_of(made, seed % EVERY_COMPILED == 0)
         counts[fault.startswith("refused")] += 1
         assert not fault or fault.startswith("refused"), f"seed {seed}: {fault}\n{made.program.text}"
-    assert counts[False] >= 5
+    assert counts[False] >= 3
     assert counts[True] <= max(2, counts[False])
