@@ -29,7 +29,9 @@ from adjit.transform.source.structures import (
     NotTaken,
     attributes,
     has_records,
+    has_same,
     held,
+    in_several_places,
     is_object,
     is_structure,
     taken_apart,
@@ -143,7 +145,7 @@ class ByBranch:
                     return result
         taken = self._taken(arguments)
         result = taken.derived(*taken.given, *vector)
-        if not vector and all(taken.key != key for key, _ in self._plans):
+        if not vector and not any(map(has_same, taken.layouts)) and all(taken.key != key for key, _ in self._plans):
             made = taken.derived.derivative
             plan = planned(made.kind, self._single, self._has_aux, taken.layouts, taken.wanted, taken.derived)
             self._plans.insert(0, (taken.key, plan))
@@ -176,6 +178,7 @@ class ByBranch:
         layouts: list[Layout | None] = []
         given: list[Any] = []
         found: dict[int, tuple[Layout, list[Any]]] = {}
+        same = in_several_places(arguments)
         for position, argument in enumerate(arguments):
             asked = [(path.steps, k) for k, path in enumerate(self._paths) if path.position == position]
             if not is_structure(argument) and all(not steps for steps, _ in asked):
@@ -184,7 +187,7 @@ class ByBranch:
                 continue
             leaves: list[Any] = []
             try:
-                layouts.append(_split(argument, asked, leaves, found, names[position]))
+                layouts.append(_split(argument, asked, leaves, found, names[position], same))
             except NotTaken as fault:
                 what, instead = told_of(fault)
                 raise TypeMismatch(
@@ -260,6 +263,7 @@ def _split(
     leaves: list[Any],
     found: dict[int, tuple[Layout, list[Any]]],
     where: str,
+    same: Mapping[int, int],
 ) -> Layout:
     """The layout of a value without the parts that are asked for, whose layouts and leaves go to `found`."""
     whole = next((number for steps, number in asked if not steps), None)
@@ -267,11 +271,11 @@ def _split(
         raise WrongWrt(f"wrt names `{where}`, or a part of it, twice", instead="Name each part once.")
     if whole is not None:
         own: list[Any] = []
-        layout = taken_apart(value, own)
+        layout = taken_apart(value, own, same)
         found[whole] = layout, own
         return Layout("branch", (layout,), of=whole)
     if not asked:
-        return taken_apart(value, leaves)
+        return taken_apart(value, leaves, same)
     steps, kind, keys = _inside(value)
     for (first, *_), _ in asked:
         if _normal(first, value) not in steps:
@@ -283,8 +287,9 @@ def _split(
     parts = []
     for step, part in steps.items():
         inner = [(path[1:], number) for path, number in asked if _normal(path[0], value) == step]
-        parts.append(_split(part, inner, leaves, found, f"{where}{step}"))
-    return Layout(kind, tuple(parts), keys, type(value) if _is_of_class(value) else None)
+        parts.append(_split(part, inner, leaves, found, f"{where}{step}", same))
+    of = type(value) if _is_of_class(value) else None
+    return Layout(kind, tuple(parts), keys, of, same.get(id(value), 0))
 
 
 def _inside(value: Any) -> tuple[dict[Step, Any], str, tuple[Any, ...]]:

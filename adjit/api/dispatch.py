@@ -52,7 +52,7 @@ from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, root, shown
 from adjit.transform.source.outside import Reads, contents_read, noting
-from adjit.transform.source.structures import ARRAYS, has_held, has_records, is_structure
+from adjit.transform.source.structures import ARRAYS, has_held, has_records, has_same, is_structure
 
 if TYPE_CHECKING:
     from adjit.api.explain import Explanation
@@ -279,7 +279,8 @@ class Specialising:
         run, plans = self._of_layouts(layouts), self._plans
         result = run(*given)
         # of matrices that stand on places of their own a call asks each time
-        if not self.has_extents and all(layouts != other for other, _ in plans) and not any(map(has_held, layouts)):
+        is_kept = not self.has_extents and not any(map(has_held, layouts)) and not any(map(has_same, layouts))
+        if is_kept and all(layouts != other for other, _ in plans):
             made = self.derivative
             wrt = made.wrt or ()
             plan = planned(made.kind, made.single, made.has_aux, layouts, wrt, run)

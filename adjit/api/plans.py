@@ -15,18 +15,20 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjit.api.arguments import PLAIN, SCALARS, as_given
-from adjit.transform.source.structures import Layout, count, is_structure, put_together, taken_apart
+from adjit.transform.source.structures import Layout, count, in_several_places, is_structure, put_together, taken_apart
 
 Layouts = tuple[Layout | None, ...]
 Planned = Callable[[Sequence[Any]], Any]
 
 OTHER = object()
+MOST_COMPARED = 5  # objects of one kind that are told apart pair by pair
 _NUMBERS = frozenset((float, int, complex, bool)) | SCALARS
 GRADIENTS = ("grad", "value_and_grad")
 
@@ -54,6 +56,7 @@ def planned(
     what it differentiates with respect to, arguments by position, or parts of them."""
     writer = _Writer()
     leaves = [writer.argument(layout, f"arguments[{k}]") for k, layout in enumerate(layouts)]
+    writer.apart()
     both = zip(layouts, leaves, strict=True)
     given = [_tuple(own) if layout is not None else own[0] for layout, own in both]
     parts = {one.number: one for one in wanted if isinstance(one, Branch)}
@@ -92,6 +95,9 @@ class _Writer:
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {"OTHER": OTHER, "as_given": as_given, "NUMBERS": _NUMBERS, "array": np.ndarray}
         self.count = 0
+        # lists, dictionaries and objects, by what they are known by, and whether some are taken apart as a whole
+        self.references: dict[Any, list[str]] = {}
+        self.is_whole = False
         self.branches: dict[int, list[str]] = {}  # the leaves of the parts of arguments that are passed beside them
 
     def line(self, text: str) -> None:
@@ -113,6 +119,17 @@ class _Writer:
         run: Planned = self.scope["run"]
         return run
 
+    def apart(self) -> None:
+        """Gives `OTHER` where a list, a dictionary or an object stands in several places."""
+        if self.is_whole:
+            self.unless(f"{self.held(in_several_places)}(arguments)")
+            return
+        for names in self.references.values():
+            if len(names) > MOST_COMPARED:
+                self.unless(f"len({{{', '.join(f'id({name})' for name in names)}}}) != {len(names)}")
+            elif len(names) > 1:
+                self.unless(" or ".join(f"{a} is {b}" for a, b in itertools.combinations(names, 2)))
+
     def unless(self, condition: str) -> None:
         self.line(f"if {condition}: return OTHER")
 
@@ -130,6 +147,10 @@ class _Writer:
     def leaves(self, layout: Layout, name: str) -> Iterator[str]:
         """The leaves of what has this name, once it is known to be of the layout."""
         kind = layout.kind
+        if kind in ("list", "table", "dict", "object"):
+            self.references.setdefault(layout.of if kind == "object" else dict if kind == "dict" else list, []).append(
+                name
+            )
         if kind == "number":
             self.unless(f"type({name}) not in NUMBERS")
             yield name
@@ -161,6 +182,7 @@ class _Writer:
             self.unless(f"tuple({state}) != {self.held(layout.keys)}")
             yield from self.parts(layout, f"{state}.values()")
         else:
+            self.is_whole = True
             taken = self.fresh()
             self.line(f"{taken} = []")
             self.unless(f"{self.held(_taken_apart)}({name}, {taken}) != {self.held(layout)}")

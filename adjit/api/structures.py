@@ -22,6 +22,7 @@ from adjit.transform.source.structures import (
     Layout,
     NotTaken,
     held,
+    in_several_places,
     is_structure,
     put_together,
     sized,
@@ -42,6 +43,7 @@ def laid_out(
         return None
     layouts: list[Layout | None] = []
     given: list[Any] = []
+    same = in_several_places(arguments)
     for k, argument in enumerate(arguments):
         if constants and is_integer(argument):
             layouts.append(static(argument))
@@ -57,7 +59,7 @@ def laid_out(
             continue
         leaves: list[Any] = []
         try:
-            layouts.append(taken_apart(argument, leaves))
+            layouts.append(taken_apart(argument, leaves, same))
         except NotTaken as fault:
             what, instead = told_of(fault)
             raise TypeMismatch(

@@ -309,3 +309,87 @@ def test_loggers_are_constants():
         made = adjit.value_and_grad(lambda m, x: m.scaled(x), wrt="x", target=target)
         assert made(Logging(3.0), 2.0) == (6.0, 3.0)
         assert adjit.grad(lambda m, x: m.scaled(x), wrt="m.v", target=target)(Logging(3.0), 2.0) == 2.0
+
+
+class Held:
+    def __init__(self, v):
+        self.v = v
+
+
+class Solver:
+    def __init__(self):
+        self.mu, self.grid, self.solver = 1.5, Held(3.0), Held(2.0)
+        self.solver.grid = self.grid
+
+
+def doubled(p, q):
+    p.v = q.v * 2
+    return q.v * p.v
+
+
+def doubled_item(p, q):
+    p[0] = q[0] * 2
+    return q[0] * p[0]
+
+
+def doubled_in_a_tuple(t, x):
+    t[0]["v"] = t[1]["v"] * x
+    return t[0]["v"] * t[1]["v"]
+
+
+def doubled_within(p, q):
+    p[0].v = q[0].v * 2
+    return q[0].v * p[0].v
+
+
+def changed_by_another_name(s, x):
+    s.solver.grid.v = x * s.mu
+    return s.grid.v * x
+
+
+def read_by_two_names(s, x):
+    return s.solver.grid.v * s.grid.v * s.mu * (x if s.solver.grid is s.grid else x * x)
+
+
+def told_apart(p, q, x):
+    return x * 2 if p is q else x * 3
+
+
+def twice(one):
+    return one, one
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_an_object_in_several_places(target):
+    tagged = Held(3.0)
+    for function, given, apart in (
+        (doubled, twice(Held(3.0)), (Held(3.0), Held(4.0))),
+        (doubled_item, twice([3.0, 1.0]), ([3.0, 1.0], [4.0, 1.0])),
+        (doubled_item, twice({0: 3.0}), ({0: 3.0}, {0: 4.0})),
+        (doubled_in_a_tuple, (twice({"v": 3.0}), 2.0), (({"v": 3.0}, {"v": 4.0}), 2.0)),
+        (doubled_within, twice([Held(3.0), 1.0]), ([tagged, 1.0], [Held(4.0), 1.0])),
+        (doubled_within, ([tagged, 1.0], [tagged, 2.0]), ([tagged, 1.0], [Held(4.0), 1.0])),
+        (changed_by_another_name, (Solver(), 1.5), None),
+    ):
+        wrt = "x" if function is changed_by_another_name else 0
+        made = adjit.value_and_grad(function, wrt=wrt, target=target)
+        for _ in range(2):
+            # calls with others are planned, and know that they are others
+            if apart is not None:
+                assert made(*apart)[0] == 32.0
+            with pytest.raises(adjit.Unsupported, match="stands in several places of the arguments"):
+                made(*given)
+    with pytest.raises(adjit.Unsupported, match="stands in several places"):
+        adjit.value_and_grad(changed_by_another_name, wrt="s.mu", target=target)(Solver(), 1.5)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_an_object_in_several_places_that_is_read(target):
+    made, one = adjit.value_and_grad(told_apart, wrt="x", target=target), Held(3.0)
+    for given, value in (((Held(1.0), Held(1.0)), 4.5), ((one, one), 3.0), ((Held(1.0), Held(1.0)), 4.5)):
+        assert made(*given, 1.5)[0] == value
+    assert adjit.value_and_grad(read_by_two_names, wrt="x", target=target)(Solver(), 2.0) == (27.0, 13.5)
+    found = adjit.grad(lambda p, q: p.v * q.v**2, wrt=(0, 1), target=target)(one, one)
+    # by the places, as of arrays
+    assert (found[0].v, found[1].v) == (9.0, 18.0)
+    assert adjit.value_and_grad(read_by_two_names, wrt="s.mu", target=target)(Solver(), 2.0) == (27.0, 18.0)

@@ -55,11 +55,12 @@ from adjit.transform.elaborate.values.frame import (
     wrap,
 )
 from adjit.transform.elaborate.values.launches import Launched
-from adjit.transform.elaborate.values.names import kept, read_items
+from adjit.transform.elaborate.values.names import held_by, kept, read_items
 from adjit.transform.elaborate.values.outliving import check_trips
 from adjit.transform.elaborate.values.record_arrays import records_of
 from adjit.transform.elaborate.values.values import (
     LEAF,
+    Cell,
     Complex,
     Grown,
     Number,
@@ -85,7 +86,7 @@ from adjit.transform.rewrite.notes import Elaborated, note
 from adjit.transform.source.derivative import Enclosed, Structured, has_derivative, unused
 from adjit.transform.source.outside import static_attribute, while_it_holds
 from adjit.transform.source.reading import FunctionSource, read_source
-from adjit.transform.source.structures import Layout
+from adjit.transform.source.structures import Layout, has_same
 from adjit.transform.source.structures import count as leaf_count_of
 from adjit.transform.source.syntax import always_returns, assigned, children, inside, nonlocals, own_names, yield_in
 
@@ -353,15 +354,28 @@ def structured(ctx: Context, layout: Layout, value: Value, branches: Mapping[int
         if part.kind == "static":
             return wrap(ctx, part.of)
         if part.kind == "table":
-            return _table(ctx, part.parts[0], leaves)
+            # of which items may be the same one
+            ctx.items_are_shared |= has_same(part.parts[0])
+            return _same(ctx, part, _table(ctx, part.parts[0], leaves))
         if part.kind == "records":
             return records_of(ctx, part.keys, [next(leaves) for _ in part.keys])
         items = tuple(map(made, part.parts))
         if part.kind in ("tuple", "list"):
-            return TupleValue(items, part.kind == "list", fields_of(part.of))
-        return Record(part.keys, items, part.of)
+            return _same(ctx, part, TupleValue(items, part.kind == "list", fields_of(part.of)))
+        return _same(ctx, part, Record(part.keys, items, part.of))
 
     return made(layout)
+
+
+def _same(ctx: Context, layout: Layout, value: Value) -> Value:
+    """An argument, or a part of one, with a cell that says where else it stands, if it does."""
+    if not layout.same:
+        return value
+    assert isinstance(value, TupleValue | Record | Grown)
+    ctx.cells += 1
+    cell = Cell(ctx.cells)
+    ctx.given_same[cell] = layout.same, value
+    return dataclasses.replace(value, cell=cell)
 
 
 def _of_extents(ctx: Context, array: Value, extents: Sequence[int]) -> Value:
@@ -497,6 +511,9 @@ def _body(
     frame.declared, frame.kept = of_body(source), kept_names(ctx, source, env)
     with ctx.entered(frame):
         # (which may change what other names hold, and so makes another environment)
+        if len(ctx.frames) == 1:
+            for cell, (_, state) in ctx.given_same.items():
+                held_by(frame, cell, state)  # type: ignore[arg-type]
         own = {name: kept(frame, value) for name, value in env.items()}
         frame.constants = {name: v.value for name, v in env.items() if isinstance(v, ir.Const) and not ir.is_array(v)}
         frame.env.update(own)

@@ -522,7 +522,9 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
     if left == right and not isinstance(left, TupleValue | Record | Grown | Table):
         return ir.boolean(True)
     if is_mutable(left) and is_mutable(right) and isinstance(left.cell, Cell) and isinstance(right.cell, Cell):
-        return ir.boolean(left.cell == right.cell)
+        known = frame.ctx.given_same
+        is_one = left.cell in known and right.cell in known and known[left.cell][0] == known[right.cell][0]
+        return ir.boolean(is_one or left.cell == right.cell)
     places = [side.cell for side in (left, right) if is_mutable(side) and isinstance(side.cell, Within)]
     if len(places) == 2 and not frame.ctx.items_are_shared:
         here, there = places

@@ -14,9 +14,9 @@ import enum
 import functools
 import numbers
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, MethodType, SimpleNamespace
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -47,12 +47,14 @@ class Layout:
           array, its extents where they are part of what is compiled
     of:   the class of an object or a named tuple; what a static value is; of numbers in a table, NumPy's type of them,
           None where they are Python's; of an array of indices, "held"
+    same: of a list, a dictionary or an object that stands in several places, the number that all of these have
     """
 
     kind: str
     parts: tuple[Layout, ...] = ()
     keys: tuple[Any, ...] = ()
     of: Any = None
+    same: int = 0
 
 
 NUMBER, ARRAY = Layout("number"), Layout("array")
@@ -109,6 +111,33 @@ def has_records(layout: Layout) -> bool:
 def has_held(layout: Layout | None) -> bool:
     """Whether there are indices of sparse matrices in what has this layout."""
     return layout is not None and (layout == HELD or any(map(has_held, layout.parts)))
+
+
+def has_same(layout: Layout | None) -> bool:
+    """Whether something in what has this layout stands in several places."""
+    return layout is not None and (layout.same > 0 or any(map(has_same, layout.parts)))
+
+
+def in_several_places(values: Iterable[Any]) -> dict[int, int]:
+    """A number for each list, dictionary and object, by its identity, that stands in several places of these values,
+    be it as a part of another one that does."""
+    counts: dict[int, int] = {}
+
+    def look(value: Any) -> None:
+        if isinstance(value, list | dict) or (not isinstance(value, tuple) and is_object(value)):
+            counts[id(value)] = counts.get(id(value), 0) + 1
+            if counts[id(value)] > 2:
+                return
+        elif not isinstance(value, tuple):
+            return
+        inside = value if isinstance(value, list | tuple) else value if isinstance(value, dict) else attributes(value)
+        for part in inside.values() if isinstance(inside, dict) else inside:
+            look(part)
+
+    for value in values:
+        look(value)
+    several = (identity for identity, count in counts.items() if count > 1)
+    return {identity: k for k, identity in enumerate(several, 1)}
 
 
 def sized(layout: Layout, leaves: Iterator[Any]) -> Layout:
@@ -183,10 +212,12 @@ _KNOWN_BY = {
 }
 
 
-def taken_apart(value: Any, leaves: list[Any], around: tuple[int, ...] = ()) -> Layout:
+def taken_apart(
+    value: Any, leaves: list[Any], same: Mapping[int, int] = MappingProxyType({}), around: tuple[int, ...] = ()
+) -> Layout:
     """The layout of a value, whose leaves are appended. NotTaken where it has something in it that is no such thing.
 
-    around: the identities of the values that it is in.
+    same: what `in_several_places` says of all that is taken apart. around: the identities of the values that it is in.
     """
     if isinstance(value, _NUMBERS) and not is_member(value) and not is_derived_number(value):
         leaves.append(value)
@@ -210,22 +241,29 @@ def taken_apart(value: Any, leaves: list[Any], around: tuple[int, ...] = ()) -> 
     around = (*around, id(value))
     if isinstance(value, tuple):
         of = type(value) if hasattr(type(value), "_fields") else None
-        return Layout("tuple", _taken_apart(value, leaves, around), of=of)
+        return Layout("tuple", _taken_apart(value, leaves, same, around), of=of)
+    number = same.get(id(value), 0)
     if isinstance(value, list):
-        return _table(value, leaves, around) or Layout("list", _taken_apart(value, leaves, around))
+        table = _table(value, leaves, same, around)
+        if table is not None:
+            return dataclasses.replace(table, same=number) if number else table
+        return Layout("list", _taken_apart(value, leaves, same, around), same=number)
     if isinstance(value, dict):
-        return Layout("dict", _taken_apart(value.values(), leaves, around), tuple(value))
+        return Layout("dict", _taken_apart(value.values(), leaves, same, around), tuple(value), same=number)
     if is_object(value):
         found = attributes(value)
-        return Layout("object", _taken_apart(found.values(), leaves, around), tuple(found), type(value))
+        parts = _taken_apart(found.values(), leaves, same, around)
+        return Layout("object", parts, tuple(found), type(value), same=number)
     if is_sparse(value):
         leaves.extend((value.data, value.indices, value.indptr))
         return Layout("object", (ARRAY, HELD, HELD, static(value.shape)), _COMPRESSED, type(value))
     return static(value)
 
 
-def _taken_apart(values: Iterable[Any], leaves: list[Any], around: tuple[int, ...]) -> tuple[Layout, ...]:
-    return tuple(taken_apart(value, leaves, around) for value in values)
+def _taken_apart(
+    values: Iterable[Any], leaves: list[Any], same: Mapping[int, int], around: tuple[int, ...]
+) -> tuple[Layout, ...]:
+    return tuple(taken_apart(value, leaves, same, around) for value in values)
 
 
 def static(value: Any) -> Layout:
@@ -241,12 +279,12 @@ def static(value: Any) -> Layout:
     return Layout("static", keys=(type(value),), of=value)
 
 
-def _table(items: list[Any], leaves: list[Any], around: tuple[int, ...]) -> Layout | None:
+def _table(items: list[Any], leaves: list[Any], same: Mapping[int, int], around: tuple[int, ...]) -> Layout | None:
     """The layout of a list whose items are built alike, with a column for each leaf; None if they are not."""
     rows: list[list[Any]] = [[] for _ in items]
     if not items or not (all(map(_is_real, items)) or len(items) > LONGEST):
         return None
-    layouts = [taken_apart(item, row, around) for item, row in zip(items, rows, strict=True)]
+    layouts = [taken_apart(item, row, same, around) for item, row in zip(items, rows, strict=True)]
     first = layouts[0]
     if any(layout != first for layout in layouts) or not _is_even(first):
         return None

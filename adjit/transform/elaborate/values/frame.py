@@ -106,6 +106,9 @@ class Context:
         self.roomy: dict[
             tuple[object, str], tuple[ir.Operand, ...]
         ] = {}  # the memory in which a loop made room, by list
+        # what stands in several places of the arguments: for each of these a cell, with the number that all have and
+        # what is in it
+        self.given_same: dict[Cell, tuple[int, Value]] = {}
         self.defaults: dict[Value, str] = {}  # parameters whose default is a list, by what the function is called with
         # whether keys that are known at run time only are refused for now: a loop around may have to be written out
         self.wants_known = False

@@ -206,6 +206,12 @@ def changed(frame: Frame, value: State, state: State, what: str, keeps_places: b
             "Make another one: `new = [*old, x]`, `new = {**old, 'key': x}`.",
             why="It was chosen by a condition, or made in the trip before of a loop.",
         )
+    if value.cell in frame.ctx.given_same:
+        raise frame.ctx.unsupported(
+            f"{what} of {described(value)} that stands in several places of the arguments",
+            "Pass a copy in each place but one: copy.copy(...).",
+            why="In Python they are one, and see the change; here each place has one of its own.",
+        )
     if value.cell in frame.ctx.defaults:
         name = frame.ctx.defaults[value.cell]
         raise frame.ctx.unsupported(
