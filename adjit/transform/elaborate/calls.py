@@ -18,6 +18,7 @@ import itertools
 import operator
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from types import FunctionType, MappingProxyType, MethodType
@@ -227,7 +228,8 @@ def _method_of(frame: Frame, owner: Value, name: str) -> Value:
     found = attribute_implemented(frame, owner, name) if is_own else None
     if is_own:
         return Method(owner, name) if found is None else found
-    kinds = classes_of(owner)
+    # (what a dictionary would have if it were a counter is refused where it is called)
+    kinds = (*classes_of(owner), *([Counter] if isinstance(owner, Table) else []))
     if not kinds or name in METHODS or name in HOST_METHODS or any(callable(getattr(k, name, None)) for k in kinds):
         return Method(owner, name)
     if not any(hasattr(kind, name) for kind in kinds):
