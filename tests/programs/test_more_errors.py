@@ -411,7 +411,21 @@ def slice_to_a_float(x):
 
 @refused(
     """
-    Unsupported: returns_a_method returns the method `undefined`
+    Unsupported: an array has no attribute `undefined`
+      test_more_errors.py:+1 in names_what_is_not_there
+        return x.undefined
+               ^^^^^^^^^^^
+      Look for the right name.
+    """,
+    np.ones(3),
+)
+def names_what_is_not_there(x):
+    return x.undefined
+
+
+@refused(
+    """
+    Unsupported: returns_a_method returns the method `sum`
       test_more_errors.py:+0 in returns_a_method
         def returns_a_method(x):
         ^^^^^^^^^^^^^^^^^^^^^^^^
@@ -420,7 +434,7 @@ def slice_to_a_float(x):
     np.ones(3),
 )
 def returns_a_method(x):
-    return x.undefined
+    return x.sum
 
 
 @refused(
