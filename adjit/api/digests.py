@@ -444,7 +444,7 @@ class Walk:
         """An object of a class of the user's: that, and its attributes."""
         self.type(type(value))
         if not self.is_met(value, id(value)):
-            contents_read(vars(value))
+            contents_read(getattr(value, "__dict__", ()))
             for name, part in sorted(attributes(value).items()):
                 read_attribute(value, name, None)
                 self.text("attribute", name)

@@ -299,15 +299,7 @@ class Mutable:
     step = 0.1
 
 
-class Named:
-    """Has the attributes by which derived functions are known."""
-
-    def __init__(self):
-        self.derivative, self.options = None, None
-
-
 def test_what_has_no_digest_has_no_key():
-    named = Named()
     unknown, large, objects = Unknown(), np.zeros(200_000), np.array([Unknown()])
     scope = {}
     # not of "<string>", of which Python 3.13 keeps the text that its option -c was given
@@ -318,7 +310,6 @@ def test_what_has_no_digest_has_no_key():
         (lambda x: objects, "objects"),
         (scope["written_nowhere"], "written_nowhere"),
         (functools.partial(max, 1.0), "partial"),
-        (lambda x: named(x), "Named"),
         (lambda x: getattr(np, "sin")(x), "getattr"),
     ):
         with pytest.raises(NotKeyed, match=reason):

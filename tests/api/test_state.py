@@ -95,6 +95,7 @@ ARRAYS = "import numpy as np\ndef f(x):\n    return np.sum(np.array([g(v) for v 
 ELEMENTS = "import numpy as np\nu = np.vectorize(g)\ndef f(x):\n    return np.sum(u(np.array([x, 2.0 * x])))\n"
 BASES = "class A(P):\n    pass\nclass B(P):\n    k = 9.0\nclass C(A):\n    pass\n"
 SORTED = "s = 1.0\ndef key(v):\n    return s * v[0]\n"
+SLOTTED = "from dataclasses import dataclass\n@dataclass(slots=True)\nclass S:\n    v: float\ns = S(2.0)\n"
 KEEP = "def g(x):\n    return G * x * x\nG = 2.0\n"
 CALLED = "def call(h, x):\n    return h(x)\n"
 
@@ -415,6 +416,13 @@ def test_one_that_is_held_says_that_there_are_other_parameters_now(load) -> None
     with pytest.raises(WrongCall, match="f has other parameters than when"):
         held(3.0, 2)
     assert adjit.grad(module.f, target="python")(3.0, 2.0) == 12.0
+
+
+def test_objects_with_slots_have_keys(load) -> None:
+    module, change = load(SLOTTED + f_of("s.v * x * x"))
+    for value in (2.0, 3.0):
+        change(f"s.v = {value}")
+        assert adjit.grad(module.f)(3.0) == 6.0 * value
 
 
 def test_pullbacks_of_a_state_that_is_gone(load) -> None:
