@@ -107,7 +107,8 @@ class Unwritten:
 def check(seed: int) -> None:
     rows = Rows(seed)
     wrt = rows.draw.choice([(0,), (0, 1), (0, 1, 2)])
-    found = adjit.grad(rows.function(), wrt=wrt, target="python", strategy=CHEAPEST)
+    # the text runs by itself: where an index may be out of bounds, other text would be asked for
+    found = adjit.grad(rows.function(), wrt=wrt, target="python", strategy=CHEAPEST, boundscheck=False)
     plain = adjit.grad(rows.function(), wrt=wrt, target="python", strategy=FORCED["plain"])
     arguments = rows.arguments()
     text = re.sub(

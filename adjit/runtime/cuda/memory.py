@@ -28,7 +28,7 @@ from adjit.runtime.cuda.device_array import DeviceArray
 from adjit.runtime.cuda.kernels import for_types
 from adjit.runtime.cuda.recording import refuse_reading
 from adjit.runtime.cuda.streams import current, recorded
-from adjit.runtime.library import check_apart as of_host
+from adjit.runtime.library import overlaps_itself
 from adjit.runtime.library.gpus import SIMULATED
 
 Shape = int | tuple[int, ...]
@@ -195,7 +195,8 @@ def are_apart(*arrays: Any) -> bool:
 
 def check_apart(array: Any) -> None:
     """Aliased if elements of an array that is written share memory."""
-    of_host.py_func(alias(array))
+    if overlaps_itself.py_func(alias(array)):
+        raise Aliased("elements of an argument share memory, as after np.broadcast_to, and the function writes into it")
 
 
 def check_separate(left: Any, right: Any) -> None:

@@ -20,6 +20,7 @@ from adjit.runtime.library.checks import (
     item_extent,
     output_extent,
     overlaps,
+    overlaps_itself,
     same_extent,
     slice_inside,
     some_elements,

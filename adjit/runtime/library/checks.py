@@ -148,8 +148,8 @@ def check_separate(left: Any, right: Any) -> None:
 
 
 @njit
-def check_apart(array: Any) -> None:
-    """Aliased if elements of an array that is written share memory, as those of a broadcast array do."""
+def overlaps_itself(array: Any) -> bool:
+    """Whether elements of an array share memory, as those of a broadcast array do."""
     for axis in range(array.ndim):
         # how far an element reaches with all that lie closer to each other
         reach = array.itemsize
@@ -159,10 +159,15 @@ def check_apart(array: Any) -> None:
             if is_closer and array.shape[other] > 1:
                 reach += (array.shape[other] - 1) * abs(array.strides[other])
         if array.shape[axis] > 1 and abs(array.strides[axis]) < reach:
-            raise Aliased(_NOT_APART)
+            return True
+    return False
 
 
-_NOT_APART = "elements of an argument share memory, as after np.broadcast_to, and the function writes into it"
+@njit
+def check_apart(array: Any) -> None:
+    """Aliased if elements of an array that is written share memory."""
+    if overlaps_itself(array):
+        raise Aliased("elements of an argument share memory, as after np.broadcast_to, and the function writes into it")
 
 
 @njit

@@ -128,10 +128,23 @@ def _is_one(op: ir.Call, callees: Collection[object]) -> bool:
 
 
 def _guards(ops: Collection[ir.Op]) -> set[ir.Operand]:
-    """The comparisons that only keep a nan from an adjoint of zero."""
+    """The comparisons that only keep a nan from an adjoint: where that is zero, or where a length is."""
     are_nan = {op.outs[0] for op in ops if isinstance(op, ir.Call) and _is_one(op, _NAN)}
     both = (op for op in ops if isinstance(op, ir.Call) and op.callee is operator.and_)
-    return {o for op in both if not are_nan.isdisjoint(op.args) for o in op.args}
+    found = {o for op in both if not are_nan.isdisjoint(op.args) for o in op.args}
+    are_zero = {
+        op.outs[0]
+        for op in ops
+        if isinstance(op, ir.Call) and op.callee is operator.eq and ir.is_literal(op.args[1], 0)
+    }
+    if are_zero:
+        others = {o for op in ops for o in op.operands[_chooses_zero(op) :]}
+        found |= are_zero - others.union(*(region.yields for op in ops for region in op.regions))
+    return found
+
+
+def _chooses_zero(op: ir.Op) -> bool:
+    return isinstance(op, ir.Call) and op.callee is ir.select and ir.is_literal(op.args[1], 0)
 
 
 def steering(op: ir.Op) -> Iterator[ir.Operand]:
