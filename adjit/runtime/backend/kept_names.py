@@ -38,8 +38,10 @@ def _names_in(annotation: Any, diagnostics: Any) -> Mapping[str, Any]:
     before_loops = (statement for hoist in hoists for statement in hoist["hoisted"])
     for statement in itertools.chain(_statements(annotation.blocks.values()), before_loops):
         value = statement.value if isinstance(statement, ir.Assign) else None
-        # what numba has inlined has names of its own
-        if isinstance(value, ir.Global | ir.FreeVar) and statement.loc.filename == annotation.func_id.filename:
+        if not isinstance(value, ir.Global | ir.FreeVar):
+            continue
+        # what numba has inlined has names of its own; a function that calls itself was not there yet
+        if statement.loc.filename == annotation.func_id.filename and value.value is not ir.UNDEFINED:
             found.setdefault(value.name, value.value)
     return found
 
