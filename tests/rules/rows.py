@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 Sample = Callable[[np.random.Generator], tuple[Any, ...]]
 
@@ -228,13 +229,15 @@ def drawn_times(c: Any) -> Callable[..., Any]:
 
 
 def seeded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that draws, made one that draws the same each time."""
+    """A function that draws, made one that draws the same each time. Only @njit functions may seed `random`."""
 
+    @njit
     def of_one(x):
         np.random.seed(3)
         random.seed(3)
         return function(x)
 
+    @njit
     def of_two(x, y):
         np.random.seed(3)
         random.seed(3)
