@@ -147,6 +147,19 @@ class OutOfBounds(IndexError):
         return "\n".join((f"index {self.index} is out of bounds for {what} with size {self.extent}", *lines))
 
 
+class UnfitMask(IndexError):
+    """A mask is not as long as the axis that it chooses from; `where`: as of OutOfBounds."""
+
+    def __init__(self, where: str, extent: int, own: int) -> None:
+        super().__init__(where, extent, own)
+        self.where, self.extent, self.own = where, extent, own
+
+    def __str__(self) -> str:
+        what, *lines = self.where.splitlines()
+        said = f"boolean index did not match {what}: its size is {self.extent}, and that of the mask {self.own}"
+        return "\n".join((said, *lines))
+
+
 class InternalError(AdjitError):
     """A fault of adjit itself."""
 

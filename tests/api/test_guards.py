@@ -80,6 +80,55 @@ def test_indices_outside_are_told_of(function, index: int, what: str, line: str)
             call()
 
 
+def read_through(x, mask):
+    return np.sum(x[mask] ** 2)
+
+
+def stored_through(x, mask):
+    y = x * 2.0
+    y[mask] = x[0]
+    return np.sum(y**2)
+
+
+def updated_through(x, mask):
+    y = x * 2.0
+    y[mask] *= 3.0
+    return np.sum(y**2)
+
+
+def of_matrix(x, mask):
+    return np.sum(np.outer(x, x)[mask] ** 2)
+
+
+def of_columns(x, mask):
+    y = np.outer(x, x)
+    y[1:, mask] = 1.0
+    return np.sum(y**2)
+
+
+MASKS = [
+    (read_through, (), "axis 0 of `x`"), (stored_through, (), "axis 0 of `y`"), (updated_through, (), "axis 0 of `y`"),
+    (of_matrix, (4,), "axis 1"), (of_columns, (), "axis 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "rows", "what"), MASKS, ids=[row[0].__name__ for row in MASKS])
+def test_masks_of_another_length_are_told_of(function, rows: tuple[int, ...], what: str) -> None:
+    for size in (3, 5, 1):
+        mask = np.ones((*rows, size), bool)
+        with pytest.raises(IndexError):
+            function(X, mask)
+        line = rf"test_guards\.py:\d+ in {function.__name__}.*\[.*mask\]"
+        says = rf"(?s)did not match {what}.*is 4, .* mask {size}\n.*{line}"
+        for call in (
+            lambda mask: adjit.grad(function, target="python")(X, mask),
+            lambda mask: adjit.jvp(lambda x: function(x, mask), (X,), (X,), target="python"),
+        ):
+            with pytest.raises(IndexError, match=says):
+                call(mask)
+    assert np.all(np.isfinite(adjit.grad(function, target="python")(X, np.ones((*rows, 4), bool))))
+
+
 def logarithms(x):
     s = 0.0
     for v in x:
@@ -122,6 +171,11 @@ def test_compiled_alike() -> None:
         adjit.vjp(stored, X)
     with pytest.raises(IndexError, match=r"(?s)index 4 is out of bounds.*while x\[i\]"):
         adjit.jvp(sought, (X,), (X,))
+    for size in (3, 5):
+        with pytest.raises(IndexError, match=rf"(?s)axis 0 of `y`: its size is 4, .* mask {size}\n.*y\[mask\] \*= 3.0"):
+            adjit.grad(updated_through)(X, np.ones(size, bool))
+    with pytest.raises(IndexError, match=r"(?s)axis 0 of `x`: its size is 4, .* mask 5\n.*x\[mask\]"):
+        adjit.jvp(read_through, (X, np.ones(5, bool)), (X, None))
     with pytest.raises(FloatingPointError, match=r"(?s)`y` is nan.*y = np\.log\(v\)"):
         adjit.grad(logarithms, debug="nan")(-X)
 
@@ -151,6 +205,9 @@ def test_off_there_is_nothing_of_it() -> None:
     for text in (adjit.grad(inside).source(X), adjit.grad(inside).source(X, tuned=True)):
         assert "raise" not in text
         assert "check_index" not in text
+    mask = np.ones(4, bool)
+    assert "same_extent(mask.size, x.size)" in adjit.grad(stored_through).source(X, mask)
+    assert "same_extent" not in adjit.grad(stored_through, boundscheck=False).source(X, mask)
     assert "check" in adjit.grad(beyond).source(X)
     assert "check" not in adjit.grad(beyond, boundscheck=False).source(X)
     assert "FloatingPointError" in adjit.grad(inside, debug="nan").source(X)

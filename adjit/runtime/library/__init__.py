@@ -11,6 +11,7 @@ from adjit.runtime.library.checks import (
     check_apart,
     check_bounds,
     check_index,
+    check_mask,
     check_output,
     check_separate,
     has_nan,

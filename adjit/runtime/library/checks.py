@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from adjit.errors import Aliased, OutOfBounds, Stretched, TypeMismatch
+from adjit.errors import Aliased, OutOfBounds, Stretched, TypeMismatch, UnfitMask
 
 UNFIT = "operands could not be broadcast together"
 UNFIT_FACTORS = "the factors of a product have shapes that do not fit"
@@ -85,6 +85,13 @@ def check_index(index: int, extent: int, where: str) -> None:
     """OutOfBounds if an axis of this extent has no element at the index, which may count from its end."""
     if not -extent <= index < extent:
         raise OutOfBounds(where, index, extent)
+
+
+@njit
+def check_mask(extent: int, own: int, where: str) -> None:
+    """UnfitMask if an axis of this extent is chosen from by a mask of another one."""
+    if own != extent:
+        raise UnfitMask(where, extent, own)
 
 
 @njit

@@ -17,6 +17,7 @@ from adjit.runtime.library import (
     broadcast_extent,
     check_bounds,
     check_index,
+    check_mask,
     inner_extent,
     item_extent,
     output_extent,
@@ -26,7 +27,7 @@ from adjit.runtime.library import (
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 
-_OF_EXTENTS = (broadcast_extent, stored_extent, item_extent, inner_extent, output_extent, same_extent)
+_OF_EXTENTS = (broadcast_extent, stored_extent, item_extent, inner_extent, output_extent, same_extent, check_mask)
 _OF_INDICES = (check_bounds, check_index)
 
 

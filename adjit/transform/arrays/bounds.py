@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import check_bounds, check_index, index_range
+from adjit.runtime.library import check_bounds, check_index, check_mask, index_range
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Chain, Iterations, Symbol
 from adjit.transform.analysis.alias import Aliases
@@ -43,8 +43,13 @@ def settle_indices(function: ir.Function, may_assume: bool) -> ir.Function:
 
 
 def unchecked(function: ir.Function) -> ir.Function:
-    """The function with all indices taken to be in bounds."""
-    return ir.with_body(function, ir.rewritten(function.body, _sure))
+    """The function with all indices taken to be in bounds, and all masks to fit."""
+    kept = ir.replaced(function.body, {op: () for op in function.body.inside if _is_of_mask(op)})
+    return ir.with_body(function, ir.rewritten(kept, _sure))
+
+
+def _is_of_mask(op: ir.Op) -> bool:
+    return isinstance(op, ir.Call) and op.callee is check_mask
 
 
 def _sure(op: ir.Op) -> ir.Op:
@@ -120,7 +125,7 @@ class _Checks:
                 or (self._may_assume and self._is_demanded(op, array, axis, index))
                 or (self._may_assume and self._is_run(op, array, axis, index))
             ):
-                where = (("where", _where(op, array, axis)),)
+                where = (("where", ir.axis_at(op.origin, array, axis)),)
                 args = (index, b.extent(array, axis))
                 b.emit(ir.Call(callee=check_index, args=args, outs=(), options=where, effect=True))
         return b.ops
@@ -319,11 +324,3 @@ def _indices(op: ir.Op) -> Iterator[tuple[ir.Operand, int, ir.Operand]]:
 
 def _begins_with(chain: Chain, other: Chain) -> bool:
     return len(other) <= len(chain) and all(a is b and m == n for (a, m), (b, n) in zip(chain, other, strict=False))
-
-
-def _where(op: ir.Op, array: ir.Operand, axis: int) -> str:
-    """What an error says: the axis and the array, and the line of the user's."""
-    called = f" of `{array.name}`" if isinstance(array, ir.Var) else ""
-    place = ir.place_of(op.origin)
-    lines = [] if place is None else dataclasses.replace(place, column=0, end_column=0).lines()[:2]
-    return "\n  ".join((f"axis {axis}{called}", *lines))

@@ -47,6 +47,7 @@ from adjit.transform.ir.core import (
     Undefined,
     UserComment,
     Var,
+    axis_at,
     boolean,
     canonical,
     cast,

@@ -7,6 +7,7 @@ In: operands and callees. Out: nodes, which know their operands, regions and res
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import linecache
 import operator
@@ -338,6 +339,14 @@ def pairs(tree: Tree) -> list[Pair]:
     if isinstance(tree, Pair):
         return [tree]
     return [pair for part in tree for pair in pairs(part)] if isinstance(tree, tuple) else []
+
+
+def axis_at(origin: Origin | None, array: Operand, axis: int) -> str:
+    """What an error says of an index: the axis and the array, and the line of the user's."""
+    called = f" of `{array.name}`" if isinstance(array, Var) else ""
+    place = place_of(origin)
+    lines = [] if place is None else dataclasses.replace(place, column=0, end_column=0).lines()[:2]
+    return "\n  ".join((f"axis {axis}{called}", *lines))
 
 
 def place_of(origin: Origin | None) -> Place | None:

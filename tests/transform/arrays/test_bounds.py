@@ -8,7 +8,7 @@ from numba import types
 
 import adjit
 from adjit.errors import Stretched
-from adjit.runtime.library import check_bounds, check_index, index_range
+from adjit.runtime.library import check_bounds, check_index, check_mask, index_range
 from adjit.transform import ir, pipeline
 from adjit.transform.analysis.effects import is_unsure
 from adjit.transform.emit import emit
@@ -99,6 +99,36 @@ def test_of_triangles():
 
 def calls(function):
     return [op for op in function.body.inside if isinstance(op, ir.Call)]
+
+
+# -------------------------------------------------------------------------------------------------------------- masks
+
+
+def positive(x):
+    y = 2.0 * x
+    y[y > 0.0] = x[x > 0.0]
+    y[y < 1.0] += 1.0
+    a = np.outer(x, x)
+    return np.sum(y[x > 0.5]) + np.sum(a[a > 0.5]) + np.sum(a[x > 0.0, 1:]) + np.sum(a[None, :, x > 0.0])
+
+
+def through_mask(x, mask):
+    y = 2.0 * x
+    y[mask] += 1.0
+    return np.sum(x[mask] * y[mask])
+
+
+def test_masks_that_are_as_long_as_their_axes_are_not_checked():
+    for stretches in (False, True):
+        assert not any(op.callee is check_mask for op in calls(made(positive, VECTOR, stretches=stretches)))
+
+
+def test_masks_of_arguments_are_checked_once():
+    kinds = VECTOR, types.Array(types.boolean, 1, "C")
+    assert "same_extent(mask.size, x.size)" in emit(made(through_mask, *kinds), in_workspace=False).text
+    assert not any(op.callee is check_mask for op in calls(made(through_mask, *kinds)))
+    assert any(op.callee is check_mask for op in calls(made(through_mask, *kinds, stretches=True)))
+    assert not any(op.callee is check_mask for op in calls(pipeline.primal(through_mask, kinds, stretches=True)))
 
 
 # ------------------------------------------------------------------------------------------------- before the loops

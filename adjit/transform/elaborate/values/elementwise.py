@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import broadcast_extent, stored_extent
+from adjit.runtime.library import broadcast_extent, check_mask, stored_extent
 from adjit.transform import ir
 from adjit.transform.elaborate.values import arrays, complexes, integers, scalars
 from adjit.transform.elaborate.values.frame import Context
@@ -319,6 +319,17 @@ def check_fits(ctx: Context, shape: Sequence[ir.Operand], value: Value) -> None:
         if own not in (extent, ir.integer(1)):
             n = ir.Var("n", types.intp)
             ctx.builder.emit(ir.Call(callee=stored_extent, args=(extent, own), outs=(n,), effect=True))
+
+
+def check_mask_fits(ctx: Context, array: ir.Operand, first: int, mask: ir.Operand) -> None:
+    """Checks that the axes of an array from the first on are as long as those of a mask that chooses from them."""
+    if ctx.kernel is not None:
+        return
+    for axis, own in enumerate(ctx.shape(mask), first):
+        extent = ctx.shape(array)[axis]
+        if own != extent:
+            where = (("where", ir.axis_at(ctx.builder.origin, array, axis)),)
+            ctx.builder.emit(ir.Call(callee=check_mask, args=(extent, own), outs=(), options=where, effect=True))
 
 
 def check_kept(ctx: Context, kind: types.Type, given: types.Type, how: str) -> None:

@@ -9,6 +9,7 @@ In: an array and the entries of a subscript. Out: a `Place`, to read or write.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
     broadcast_shapes,
     check_fits,
+    check_mask_fits,
     copied,
     elementwise,
     expression,
@@ -107,11 +109,16 @@ def _resolved(ctx: Context, base: Value, entries: Sequence[Value]) -> Place:
     flat = _without_ellipsis(ctx, given, ndim(array))
     masks = [e for e in flat if _is_mask(e)]
     if masks and len(flat) - flat.count(_WHOLE) == 1 and ndim(masks[0]) == ndim(array):
-        return Place("mask", array, mask=operand(ctx, masks[0]))
+        mask = operand(ctx, masks[0])
+        check_mask_fits(ctx, array, 0, mask)
+        return Place("mask", array, mask=mask)
     if not any(is_array(e) for e in flat):
         is_view = any(isinstance(e, Static) and e.value is Ellipsis for e in given)
         return dataclasses.replace(_basic(ctx, array, flat), is_view=is_view)
-    return _advanced(ctx, array, [_places(ctx, e) if is_array(e) else e for e in flat])
+    # None has no axis of its own
+    axes = itertools.accumulate((not (isinstance(e, Static) and e.value is None) for e in flat), initial=0)
+    given = [_places(ctx, array, axis, e) if is_array(e) else e for axis, e in zip(axes, flat, strict=False)]
+    return _advanced(ctx, array, given)
 
 
 def _entry(ctx: Context, entry: Value) -> Value:
@@ -120,12 +127,13 @@ def _entry(ctx: Context, entry: Value) -> Value:
     return array_of(ctx, entry, of_none=types.intp) if isinstance(entry, TupleValue) else elements(ctx, entry)
 
 
-def _places(ctx: Context, entry: Value) -> ir.Operand:
-    """An array of integers in an index; a mask of one axis by the places where it is true."""
+def _places(ctx: Context, array: ir.Operand, axis: int, entry: Value) -> ir.Operand:
+    """An array of integers in the index of an axis; a mask by the places where it is true."""
     places = operand(ctx, entry)
     if _is_mask(places):
         if ndim(places) != 1:
             raise ctx.unsupported("a mask that does not cover the whole array", "Write the selection as a loop.")
+        check_mask_fits(ctx, array, axis, places)
         return operand(ctx, whole_call(ctx, np.flatnonzero, (places,)))
     if not is_integer(dtype(places)):
         raise ctx.mismatch("an array of floats cannot be an index", "Convert it: astype(np.int64).")
