@@ -47,7 +47,7 @@ def selective(function: ir.Function, activity: Activity) -> dict[ir.Var, Collect
     unread = reading.unread(wild) if any(out in wild for op in calls for out in op.outs) else set()
     found = {out: not_finite.guarded_levelled(op) for op in calls for out in op.outs}
     found |= {out: not_finite.guarded(op) for op in calls for out in op.outs if out in unread}
-    decided = _made_of(reading.decided(wild, unread), reading.made)
+    decided = _made_of(reading.decided(wild, unread), reading.made, not_finite)
     found |= {out: op.args for op in calls for out in op.outs if out in decided and not is_bounded(op)}
     return found
 
@@ -81,7 +81,7 @@ def _is_of_numbers(op: ir.Call, activity: Activity) -> bool:
     return any(map(activity.is_active, op.outs)) and not any(map(ir.is_reference, (*op.args, *op.outs)))
 
 
-def _made_of(stores: list[ir.Store], made: Mapping[ir.Operand, ir.Op]) -> set[ir.Var]:
+def _made_of(stores: list[ir.Store], made: Mapping[ir.Operand, ir.Op], not_finite: NotFinite) -> set[ir.Var]:
     """The float results of calls on numbers that go into what is stored."""
     found: set[ir.Var] = set()
     pending = [store.value for store in stores]
@@ -93,7 +93,7 @@ def _made_of(stores: list[ir.Store], made: Mapping[ir.Operand, ir.Op]) -> set[ir
         if isinstance(op, ir.Call) and not any(map(ir.is_array, op.args)):
             found.add(value)
             pending.extend(op.args)
-        elif isinstance(op, ir.If):
+        elif isinstance(op, ir.If) and not_finite.is_of_mask(op.condition):
             place = next(k for k, out in enumerate(op.outs) if out is value)
             pending.extend(side.yields[place] for side in op.regions)
     return found

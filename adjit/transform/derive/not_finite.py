@@ -175,18 +175,18 @@ class NotFinite:
 
     def _asked_by(self, op: ir.Op) -> Iterable[ir.Operand]:
         if isinstance(op, ir.If):
-            return [y for side in op.regions for y in side.yields] if self._is_of_mask(op.condition) else ()
+            return [y for side in op.regions for y in side.yields] if self.is_of_mask(op.condition) else ()
         if not isinstance(op, ir.Call):
             return ()
         if op.callee in ASKING or (op.callee in _EQUALITIES and op.args[0] is op.args[1]):
             return op.args
-        return op.args[1:] if op.callee is ir.select and self._is_of_mask(op.args[0]) else ()
+        return op.args[1:] if op.callee is ir.select and self.is_of_mask(op.args[0]) else ()
 
-    def _is_of_mask(self, condition: ir.Operand) -> bool:
+    def is_of_mask(self, condition: ir.Operand) -> bool:
         """Whether it is an element of an array."""
         op = self._made.get(condition)
         if isinstance(op, ir.Call) and op.callee in _NOTS:
-            return self._is_of_mask(op.args[0])
+            return self.is_of_mask(op.args[0])
         return isinstance(op, ir.Load)
 
 
