@@ -26,6 +26,7 @@ from numba import types
 from adjit.api import store
 from adjit.api.digests import KNOWN, NotKeyed, path_of
 from adjit.api.keys import Key, key_of, stamp
+from adjit.api.outside_memory import OutsideMemory, Written, places_of
 from adjit.errors import NotCached
 from adjit.runtime.backend import calls, is_dispatcher, others
 from adjit.runtime.backend.caching import (
@@ -97,24 +98,30 @@ class _Made(NamedTuple):
     text: str
     as_module: str
     extensions: tuple[tuple[str, str], ...]
+    written: tuple[Written, ...]
+    arrays: tuple[int, ...]
 
 
 class _Kept(NamedTuple):
-    """What is in an entry: the generated code, the machine code, and the symbols that this takes from elsewhere."""
+    """What is in an entry: the generated code, the machine code, and the symbols that this takes from elsewhere; and
+    what may not share memory with what (`outside_memory.py`), with arrays by where they stand in the key."""
 
     title: str
     text: str
     extensions: tuple[tuple[str, str], ...]
     code: bytes
     symbols: tuple[str, ...]
+    written: tuple[Written, ...]
+    arrays: tuple[int, ...]
 
 
 class DerivativeCache(Cache):
     """The part of a derived function's dispatcher that numba asks before it compiles and tells afterwards."""
 
-    def __init__(self, derivative: Derivative, options: Any, name: str, reads: Reads) -> None:
+    def __init__(self, derivative: Derivative, options: Any, name: str, reads: Reads, outside: OutsideMemory) -> None:
         self.derivative, self.options, self.name = derivative, options, name
         self.reads = reads  # of what was made from what is kept, too
+        self.outside = outside
         self.enabled = True
         self._looked_for: dict[tuple[types.Type, ...], Key] = {}
         self._made: dict[tuple[types.Type, ...], _Made] = {}
@@ -150,6 +157,8 @@ class DerivativeCache(Cache):
         if found is None:
             return None
         register(kept.text, kept.title)
+        if key is not None and kept.arrays:
+            self.outside.add(kept.written, (key.arrays[place] for place in kept.arrays))
         self.reads.add(read)
         _count["hits"] += 1
         return found
@@ -165,7 +174,9 @@ class DerivativeCache(Cache):
             self._refuse("its machine code holds addresses of this process")
             return
         try:
-            kept = _Kept(made.title, made.text, made.extensions, packed_code(data), symbols(data))
+            kept = _Kept(
+                made.title, made.text, made.extensions, packed_code(data), symbols(data), made.written, made.arrays
+            )
             store.write(self._name_of(made.key), packed(tuple(kept)), made.as_module)
         except OSError as fault:
             self._refuse(f"the cache cannot be written: {fault}")
@@ -178,10 +189,9 @@ class DerivativeCache(Cache):
         emitted: Emitted,
         function: FunctionType,
         title: str,
-        read: Collection[FunctionType],
+        read: Reads,
     ) -> None:
-        """Takes note of code that was generated for these types, from functions that were `read`, before it is
-        compiled."""
+        """Takes note of code that was generated for these types, from what was `read`, before it is compiled."""
         from adjit.transform.emit import module_text
 
         # what was bound anew since it was looked for makes another one in the end
@@ -190,7 +200,7 @@ class DerivativeCache(Cache):
             return
         extensions = others.implementers((*key.callables, *emitted.globals.values()), KNOWN)
         versions = {package: others.version(package) for package in extensions}
-        reason = _unsure(key, read, emitted) or next(
+        reason = _unsure(key, read.functions, emitted) or next(
             (f"{extensions[p]} is compiled by code of {p}" for p, version in versions.items() if version is None), None
         )
         if reason is not None:
@@ -200,7 +210,9 @@ class DerivativeCache(Cache):
         function.__qualname__ = f"{function.__name__}_{key.text}"
         needed = tuple((package, str(version)) for package, version in sorted(versions.items()))
         as_module = module_text(emitted, is_tuned=True)
-        self._made[tuple(given)] = _Made(key.text, title, emitted.text, as_module, needed)
+        arrays = places_of(read.arrays.values(), key.arrays) if read.written else ()
+        written = self.outside.named(read.written) if arrays else ()
+        self._made[tuple(given)] = _Made(key.text, title, emitted.text, as_module, needed, written, arrays)
 
     def text(self, given: Sequence[types.Type]) -> str | None:
         """The generated source for these types, if it is kept."""

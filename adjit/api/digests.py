@@ -94,6 +94,7 @@ class Walk:
     packages:  those whose versions stand for what is reached of them
     functions: Python's functions, of the user's, whose text is in the digest
     callables: whatever may be called
+    arrays:    whose elements are in the digest, in the order of the walk
     """
 
     def __init__(self) -> None:
@@ -106,6 +107,7 @@ class Walk:
         self.packages: set[str] = set()
         self.functions: set[FunctionType] = set()
         self.callables: list[Any] = []
+        self.arrays: list[Any] = []
 
     def digest(self) -> str:
         """What is written; with it the parts of modules and classes under all names that were met."""
@@ -370,6 +372,7 @@ class Walk:
         if value.nbytes > _LARGEST:
             raise NotKeyed(f"it reads a global array of {value.nbytes:,} bytes, which is compiled as an address")
         if isinstance(value, np.ndarray):
+            self.arrays.append(value)
             flags = value.flags
             layout = (value.shape, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned)
             self.text("array", f"{type(value).__name__} {value.dtype!r} {layout}")

@@ -40,6 +40,7 @@ from adjit.api.arguments import (
 from adjit.api.cache import DerivativeCache, is_on
 from adjit.api.notation import names_types, to_text, to_types
 from adjit.api.options import Options
+from adjit.api.outside_memory import OutsideMemory
 from adjit.api.plans import GRADIENTS, OTHER, Planned, planned
 from adjit.api.races import check_program, is_asked_for
 from adjit.api.structures import Layouts, has_extents, is_integer, is_laid_out, laid_out, result_of, typed
@@ -413,6 +414,7 @@ class Specialising:
         self._parts: list[Any] = []
         with noting() as self.reads:
             self.__signature__ = derivatives.parameters(derivative)
+        self.outside = OutsideMemory(derivative, self.__signature__.parameters)
 
     def _dress(self) -> None:
         """Name, documentation and module are the user's function's; the parameters are our own."""
@@ -436,6 +438,10 @@ class Specialising:
         """The generated function for arguments of these types."""
         taken = self._specialised(given)
         emitted, read = self._noted(self.derivative, taken)
+        for type_ in given:
+            if isinstance(type_, types.Omitted) and isinstance(type_.value, np.ndarray):
+                read.arrays[id(type_.value)] = type_.value  # which numba compiles in
+        self.outside.note(read)
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
         # global arrays as they are now, on every target
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
@@ -447,7 +453,7 @@ class Specialising:
             names = {n: for_python(v) for n, v in names.items()}
         function = load(emitted.text, names, emitted.name, title, is_plain=is_plain)
         if isinstance(self._cache, DerivativeCache):
-            self._cache.made(given, emitted, function, title, read.functions)
+            self._cache.made(given, emitted, function, title, read)
         return function
 
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
@@ -546,7 +552,7 @@ class Derived(Specialising, SpecialisedDispatcher):
         super().__init__(stub, options.for_numba())
         if options.cache is not False and is_on():
             self._cache = DerivativeCache(
-                derivative, options, str(getattr(root(derivative), "__name__", "function")), self.reads
+                derivative, options, str(getattr(root(derivative), "__name__", "function")), self.reads, self.outside
             )
         self._dress()
 
@@ -673,16 +679,29 @@ class Derived(Specialising, SpecialisedDispatcher):
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         given = tuple(map(as_passed, args))
+        if self.outside and (made := self._made(args)) is not None:
+            self.outside.check(given)
+            return made
         if self._is_checked and self._is_laid_out((*given, *kws.values())):
             raise _Structures
         self._check_values(given)
         try:
-            return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
+            made = super()._compile_for_args(*args, **kws)  # type: ignore[misc]
         except InternalError:
             raise
         except AdjitError as fault:
             # the message has the user's line; the compiler's own frames would hide it
             raise fault.with_traceback(None) from None
+        if self.outside:
+            self.outside.check(given)
+        return made
+
+    def add_overload(self, cres: Any) -> None:
+        """Where each call has to be looked at, numba is not told of the code, and asks for it at each."""
+        if self.outside:
+            self.overloads[tuple(cres.signature.args)] = cres
+        else:
+            super().add_overload(cres)
 
     def _compile_ahead(self, given: tuple[types.Type, ...]) -> None:
         self.compile(given)
@@ -732,6 +751,8 @@ class Interpreted(Specialising, Picklable):
         found = self._made_for(arguments)
         if is_asked_for():
             check_program(self.derivative, arguments)
+        if self.outside:
+            self.outside.check(arguments)
         with np.errstate(all="ignore"):
             return found(*arguments)
 

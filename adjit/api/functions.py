@@ -235,7 +235,9 @@ def _pulled(
     patterns = patterns_in(layouts, kept)
     active = tuple(p for p in active_positions(kept) if p in positions)
     if not active:
-        value = value_of(spec, chosen)(*kept)
+        primal = value_of(spec, chosen)
+        value = primal(*kept)
+        primal.outside.check(given)
         return value, Pullback(spec, template(value), positions)
     kinds = map_leaves(lambda leaf: None if isinstance(leaf, np.ndarray) else leaf, kept)
     forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), chosen)
@@ -245,6 +247,8 @@ def _pulled(
         # both halves assume the same of their arguments
         forward = forward.stretching
         value, saved, changed = forward(*kept)
+    # the copies share no memory with anything
+    forward.outside.check(given)
     result = template(value)
     if saved is None:
         # the value may be one of the arguments kept, and belongs to the caller

@@ -1,7 +1,10 @@
 """Arguments that share memory with each other, within themselves, or with what the function has from outside."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from numba import njit
 from numpy.lib.stride_tricks import as_strided
 
 import adjit
@@ -44,3 +47,110 @@ def test_results_into_elements_that_share_memory() -> None:
     with pytest.raises(adjit.Aliased):
         made.into(np.arange(3.0), out=as_strided(np.zeros(3), (3,), (0,)))
     assert made.into(np.arange(3.0), out=np.zeros(6)[::2]).tolist() == [0.0, 2.0, 4.0]
+
+
+GLOBAL, COMPLEX, OTHER = np.array([1.0, 2.0]), np.array([1 + 2j, 3.0]), np.array([3.0, 4.0])
+IN_LIST, IN_DICTIONARY, OBJECT = [np.array([1.0, 2.0])], {"w": np.array([1.0, 2.0])}, SimpleNamespace(w=np.ones(2))
+
+
+def of_global(x):
+    x[0] = 5.0
+    return np.sum(x * GLOBAL)
+
+
+def of_many(in_closure):
+    def own(x, weights=OTHER):
+        store(x)
+        y = x * IN_LIST[0] + x * IN_DICTIONARY["w"] + x * OBJECT.w[1] + x * weights + x * in_closure
+        return np.sum(np.abs(y * COMPLEX)) + x[1] * GLOBAL[0]
+
+    return own
+
+
+def store(x):
+    x[0] = 5.0
+
+
+def of_another_argument(x, y):
+    y[0] = 5.0
+    return np.sum(x * GLOBAL) + y[0]
+
+
+def of_parts(p, q):
+    p["x"][0] = 5.0
+    q[0][0] = 5.0
+    return np.sum(p["x"] * GLOBAL) + np.sum(q[0] + q[1])
+
+
+@njit
+def frozen(x):
+    x[0] = 5.0
+    return np.sum(x * GLOBAL)
+
+
+def reading_alone(x):
+    return np.sum(x * GLOBAL)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_written_argument_that_shares_memory_with_an_array_from_outside(target: str) -> None:
+    options, in_closure = {"target": target, "cache": False}, np.ones(2)
+    function = of_many(in_closure)
+    made = adjit.value_and_grad(function, **options)
+    outside = (GLOBAL, IN_LIST[0], IN_DICTIONARY["w"], OBJECT.w, OTHER, in_closure, COMPLEX.real, GLOBAL[:])
+    for given in outside:
+        before = given.copy()
+        with pytest.raises(adjit.Aliased, match="shares? memory"):
+            made(given)
+        with pytest.raises(adjit.Aliased):
+            made(x=given)
+        assert made(given.copy())[0] == pytest.approx(function(given.copy()), rel=1e-14)
+        assert np.array_equal(given, before)
+    for _ in range(2):
+        with pytest.raises(adjit.Aliased):
+            adjit.vjp(of_global, GLOBAL, **options)
+        with pytest.raises(adjit.Aliased):
+            adjit.jvp(of_global, (GLOBAL,), (np.ones(2),), **options)
+    parts = adjit.value_and_grad(of_parts, **options)
+    for _ in range(2):
+        for given in (({"x": GLOBAL}, (OTHER, OTHER.copy())), ({"x": np.ones(2)}, (GLOBAL, OTHER))):
+            with pytest.raises(adjit.Aliased):
+                parts(*given)
+        assert parts({"x": np.ones(2)}, (np.ones(2), GLOBAL))[0] == 5.0 + 2.0 + 5.0 + 1.0 + 3.0
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_shares_memory_with_an_array_from_outside_and_is_not_written(target: str) -> None:
+    options = {"target": target, "cache": False}
+    for _ in range(2):
+        assert adjit.value_and_grad(reading_alone, **options)(GLOBAL)[0] == 5.0
+        value, slope = adjit.value_and_grad(of_another_argument, **options)(GLOBAL, OTHER)
+        assert value == 10.0
+        assert slope.tolist() == [1.0, 2.0]
+        # numba compiles the global's elements in
+        assert adjit.value_and_grad(frozen, **options)(GLOBAL)[0] == frozen(GLOBAL.copy()) == 9.0
+
+
+def test_arrays_from_outside_of_code_that_is_kept(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("ADJIT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("ADJIT_CACHE", "1")
+    monkeypatch.delenv("ADJIT_VERIFY", raising=False)
+
+    def made():
+        weights = np.array([1.0, 2.0])
+        unread = np.array([7.0, 8.0])
+
+        def kept(x):
+            x[0] = unread.size + 3.0
+            return np.sum(x * weights)
+
+        return adjit.value_and_grad(kept), weights
+
+    for count in range(2):
+        hits = adjit.cache_info().hits
+        derived, weights = made()
+        for _ in range(2):
+            assert derived(weights.copy())[0] == 9.0
+            with pytest.raises(adjit.Aliased):
+                derived(weights)
+        assert adjit.cache_info().hits - hits == count

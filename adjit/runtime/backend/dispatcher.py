@@ -81,6 +81,14 @@ class SpecialisedDispatcher(CPUDispatcher):
             self._by_address[kinds] = found._replace(library=library)
         return self._by_address[kinds]
 
+    def _made(self, args: Sequence[Any]) -> Any:
+        """The code for a call with these arguments, None if none is compiled."""
+        own = cast(Any, self)
+        kinds = (types.Omitted(a.value) if isinstance(a, OmittedArg) else own.typeof_pyval(a) for a in args)
+        found = own.overloads.get(tuple(kinds))
+        own._types_active_call.clear()
+        return None if found is None else found.entry_point
+
     def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
         """The function for arguments of these types."""
         raise NotImplementedError

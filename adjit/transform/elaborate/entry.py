@@ -84,7 +84,7 @@ from adjit.transform.ir.types import array_type_of, part_type, tuple_parts, tupl
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
 from adjit.transform.source.derivative import Enclosed, Structured, has_derivative, unused
-from adjit.transform.source.outside import static_attribute, while_it_holds
+from adjit.transform.source.outside import argument_written, static_attribute, while_it_holds
 from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.source.structures import Layout, has_same
 from adjit.transform.source.structures import count as leaf_count_of
@@ -266,7 +266,7 @@ def _elaborated(
     bound = tuple((name, origin, final(part)) for name, origin, part in parts if isinstance(part, ir.Var | ir.Const))
     derived = tuple((tuple(map(final, taken)), tuple(map(final, found))) for taken, found in ctx.derived)
     note(Elaborated(made, bound, derived))
-    return defined_where_measured(made if kernel is not None else _without_side_effects(made))
+    return defined_where_measured(made if kernel is not None else _without_side_effects(made, source))
 
 
 def _yielding_what_it_stores(function: ir.Function, hidden: int) -> ir.Function:
@@ -473,7 +473,7 @@ def _check_stores(ctx: Context, function: ir.Function, source: FunctionSource, a
         raise errors.Unsupported(what, ir.place_of(op.origin), why, instead)
 
 
-def _without_side_effects(function: ir.Function) -> ir.Function:
+def _without_side_effects(function: ir.Function, source: FunctionSource) -> ir.Function:
     """The function with copies of the arguments that it writes into; the parts of complex ones are copies already."""
     parts = [tuple(pair) for pair in ir.pairs(function.params)]
     others = {second for _, second in parts}
@@ -483,6 +483,11 @@ def _without_side_effects(function: ir.Function) -> ir.Function:
     written = [p for p in arrays if p in stored or memory.get(p) in stored]
     if not written:
         return function
+    if source.dispatcher is None:
+        for name, tree in zip(function.names, function.params, strict=True):
+            for path, leaf in _paths(tree):
+                if leaf in written:
+                    argument_written(source.function, name, path)
     entry: list[ir.Op] = [
         ir.Call(callee=check_separate, args=pair, outs=(), effect=True, origin=None)
         for pair in itertools.combinations(arrays, 2)
@@ -497,6 +502,15 @@ def _without_side_effects(function: ir.Function) -> ir.Function:
     ops = [cloner.op(op) for op in function.body.ops]
     yields = tuple(cloner.operand(y) for y in function.body.yields)
     return dataclasses.replace(function, body=ir.Region(function.body.args, (*entry, *ops), yields))
+
+
+def _paths(tree: ir.Tree, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """The leaves of a parameter and the places in tuples that lead to each; of complex arrays the real part."""
+    if isinstance(tree, tuple) and not isinstance(tree, ir.Pair):
+        for place, part in enumerate(tree):
+            yield from _paths(part, (*path, place))
+    else:
+        yield path, tree[0] if isinstance(tree, ir.Pair) else tree
 
 
 # ------------------------------------------------------------------------------------------------------------- inlining

@@ -32,10 +32,16 @@ _Found = TypeVar("_Found")
 
 
 class Reads:
-    """Where things were found, and what. `functions`: those whose source was read."""
+    """Where things were found, and what. `functions`: those whose source was read.
+
+    arrays: those that plain Python functions read, by their identity. written: the arguments that functions write into,
+    as (function, name of the parameter, places in tuples that lead there).
+    """
 
     def __init__(self) -> None:
         self.functions: set[FunctionType] = set()
+        self.arrays: dict[int, Any] = {}
+        self.written: set[tuple[FunctionType, str, tuple[int, ...]]] = set()
         self._found: dict[tuple[int, object], tuple[_Look, Any, Any]] = {}
         self._is_mixed = False  # whether one place had two values
 
@@ -50,6 +56,8 @@ class Reads:
     def add(self, others: Reads) -> None:
         """Takes note of what others found."""
         self.functions |= others.functions
+        self.arrays |= others.arrays
+        self.written |= others.written
         self._is_mixed |= others._is_mixed
         for place, found in others._found.items():
             self._note(place, *found)
@@ -241,6 +249,20 @@ def definition_read(function: FunctionType) -> None:
     reads = _under_way.get()
     if reads is not None:
         reads.definition(function)
+
+
+def array_read(array: np.ndarray[Any, Any]) -> None:
+    """Takes note that compiled code has a copy of an array, which Python would read where it is."""
+    reads = _under_way.get()
+    if reads is not None:
+        reads.arrays[id(array)] = array
+
+
+def argument_written(function: FunctionType, name: str, path: tuple[int, ...]) -> None:
+    """Takes note that a function writes into an argument, or what is at these places in a tuple."""
+    reads = _under_way.get()
+    if reads is not None:
+        reads.written.add((function, name, path))
 
 
 def contents_read(container: Any) -> None:

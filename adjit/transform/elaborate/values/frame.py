@@ -48,7 +48,7 @@ from adjit.transform.elaborate.values.values import (
     seen,
 )
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
-from adjit.transform.source.outside import contents_read
+from adjit.transform.source.outside import array_read, contents_read
 from adjit.transform.source.protocols import own_of_builtin, plain_class
 from adjit.transform.source.reading import FunctionSource
 from adjit.transform.source.structures import ARRAYS, known_by
@@ -447,6 +447,9 @@ def wrap(ctx: Context, thing: Any) -> Value:
     if isinstance(thing, tuple) and not isinstance(thing, time.struct_time):
         return TupleValue(tuple(wrap(ctx, part) for part in thing), fields=fields_of(type(thing)))
     if isinstance(thing, np.ndarray):
+        # numba keeps the elements of when it compiled, be they written later or not
+        if not ctx.frames or not (ctx.frames[-1].is_compiled or ctx.frames[-1].is_rule):
+            array_read(thing)
         if thing.dtype.names or thing.dtype.kind == "U":
             return Static(thing if thing.dtype.names else Texts(thing))
         type_ = _type_of_array(ctx, thing)
