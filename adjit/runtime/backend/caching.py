@@ -23,7 +23,7 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 from numba.core.typing.templates import Signature
 
-from adjit.runtime.backend import calls, pool, special
+from adjit.runtime.backend import calls, pool, special, wrapper
 from adjit.runtime.backend.loading import THREADS, counts_threads, load_routines_for
 
 # The part of a dispatcher that numba asks before it compiles and tells afterwards.
@@ -67,6 +67,7 @@ def unpacked_code(target_context: Any, data: bytes, names: Collection[str], text
     pickle raises, and RuntimeError, where it does not fit any more. `text`: what numba shows for it."""
     rtsys.initialize(target_context)
     pool.ready()
+    wrapper.ready(names)
     if any(name.startswith(special.PREFIX) for name in names):
         special.give_symbols()
     load_routines_for(names)

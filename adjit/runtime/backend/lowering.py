@@ -31,6 +31,7 @@ from adjit.runtime.backend import lifetimes, machine_code
 from adjit.runtime.backend.arrays import append, are_listed, empty_list, item_of_list, new_array, put_there
 from adjit.runtime.backend.pool import ALLOCATION
 from adjit.runtime.backend.stand_ins import stand_in
+from adjit.runtime.backend.wrapper import suits, write_wrapper
 
 _PARTS = frozenset((llvm.InsertValue, llvm.ExtractValue, llvm.GEPInstr))
 
@@ -121,6 +122,13 @@ class GeneratedLower(Lower):
 
     def create_cfunc_wrapper(self) -> None:
         """Nothing: few functions are called by address, and the dispatcher makes it for those."""
+
+    def create_cpython_wrapper(self, release_gil: bool = False) -> None:
+        fndesc = self.fndesc
+        if self.genlower or not suits(fndesc.restype, fndesc.argtypes):
+            super().create_cpython_wrapper(release_gil)
+        else:
+            write_wrapper(self.context, self.library, fndesc, self.env, release_gil)
 
     def pre_block(self, block: Any) -> None:
         super().pre_block(block)

@@ -2,7 +2,7 @@ import gc
 
 import numpy as np
 import pytest
-from numba import njit, types
+from numba import njit
 from numba.core import event
 
 import adjit
@@ -87,14 +87,3 @@ def test_methods_of_global_arrays():
         return np.sum(np.dot(TABLE.reshape(2, 2), x))
 
     np.testing.assert_allclose(adjit.grad(product)(np.array([1.0, 2.0])), [4.0, 6.0])
-
-
-def cubed(x):
-    return x * x * x
-
-
-def test_calls_by_address():
-    kind = types.FunctionType(types.float64(types.float64))
-    apply = njit(types.float64(kind, types.float64))(lambda h, x: h(x) + 1.0)
-    for _ in range(2):
-        assert apply(adjit.grad(cubed), 2.0) == 13.0
