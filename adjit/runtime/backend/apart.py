@@ -35,6 +35,7 @@ from adjit.runtime.backend.calls import Call
 from adjit.runtime.backend.inference import inferred_signature, is_for_types
 from adjit.runtime.backend.signatures import known_type
 from adjit.runtime.backend.versions import is_plain
+from adjit.runtime.library import index_range
 
 _OF_MATRICES = (
     "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "norm", "pinv",
@@ -68,7 +69,7 @@ def is_apart(callee: Any) -> bool:
     if not callable(callee) or not is_on():
         return False
     if isinstance(callee, Dispatcher):
-        return str(callee.py_func.__module__).startswith(_HOME)
+        return callee is index_range or str(callee.py_func.__module__).startswith(_HOME)
     return _is_callee(callee)
 
 

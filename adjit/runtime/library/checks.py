@@ -99,7 +99,15 @@ def index_range(indices: Any) -> tuple[int, int]:
     """The least and the greatest of an array of integers; 0 and -1 where it has none."""
     if indices.size == 0:
         return 0, -1
-    return int(indices.min()), int(indices.max())
+    least = greatest = 0
+    is_first = True
+    for place in indices.flat:
+        if is_first or place < least:
+            least = int(place)
+        if is_first or place > greatest:
+            greatest = int(place)
+        is_first = False
+    return least, greatest
 
 
 @njit
