@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from numba import types
 
-from adjit.runtime.backend.kept_names import is_as, kept_names
-from adjit.runtime.backend.objects import Compiled
+from adjit.runtime.backend.objects import Compiled, is_as, kept_names
 from adjit.transform.source.code_names import values_of_names
 from adjit.transform.source.outside import MISSING, is_same, read_by
 
