@@ -19,8 +19,9 @@ from typing import Any
 
 draw = random.Random(0)
 
-# rules are read as source, and have to be what stands in their files
+# rules, and what texts take in of the library, are read as source, and have to be what stands in their files
 PACKAGES = ("adjit.transform", "adjit.runtime", "adjit.api")
+READ = "adjit.runtime.library"
 ITERATING = frozenset(
     (
         "list", "tuple", "iter", "enumerate", "zip", "map", "filter", "min", "max", "sorted", "sum", "dict", "fromkeys",
@@ -75,7 +76,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
-        if not fullname.startswith(PACKAGES):
+        if not fullname.startswith(PACKAGES) or fullname.startswith(READ):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
         if spec is not None and spec.origin is not None:
