@@ -25,6 +25,7 @@ PARTS = {
     "LSR": {"ADJIT_LSR": "1"},
     "interleave": {"ADJIT_INTERLEAVE": "4"},
     "inference": {},
+    "wrapper": {},
     "lowering": {},
     "lifetimes": {},
     "stand-ins": {},
@@ -42,6 +43,10 @@ def leave_to_numba(part):
         inference._asked.get_call_template, inference._asked.get_overload = inference._compiling, inference._compiled
     elif part == "lowering":
         compiler.GeneratedLowering.lowering_class = Lower
+    elif part == "wrapper":
+        from adjit.runtime.backend import lowering
+
+        lowering.suits = lambda result, arguments: False
     elif part == "lifetimes":
         lifetimes.is_known = lambda blocks: False
     elif part == "stand-ins":
