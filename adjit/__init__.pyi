@@ -33,6 +33,7 @@ from adjit.errors import NotDifferentiable as NotDifferentiable
 from adjit.errors import NotScalar as NotScalar
 from adjit.errors import OnlyDecides as OnlyDecides
 from adjit.errors import Race as Race
+from adjit.errors import ReadOnly as ReadOnly
 from adjit.errors import SourceUnavailable as SourceUnavailable
 from adjit.errors import TypeMismatch as TypeMismatch
 from adjit.errors import Unsupported as Unsupported
@@ -47,10 +48,10 @@ from adjit.transform.source.marks import intermediate as intermediate
 
 __all__ = [
     "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotDifferentiable", "NotScalar", "OnlyDecides",
-    "Race", "SourceUnavailable", "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt",
-    "cache_info", "check_grads", "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad", "hessian",
-    "hvp", "implicit", "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "plot", "precompile", "progress",
-    "rounding_error", "rules", "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
+    "Race", "ReadOnly", "SourceUnavailable", "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice",
+    "WrongWrt", "cache_info", "check_grads", "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad",
+    "hessian", "hvp", "implicit", "intermediate", "jacfwd", "jacobian", "jacrev", "jet", "jvp", "plot", "precompile",
+    "progress", "rounding_error", "rules", "stop_gradient", "value_and_grad", "vjp", "vmap", "workspace_bytes",
 ]  # fmt: skip
 
 __version__: str

@@ -125,6 +125,10 @@ class Aliased(AdjitError):
     usual = "Pass a copy."
 
 
+class ReadOnly(AdjitError, ValueError):
+    """The program stores into an argument that is read-only, or into a view that NumPy gives as one."""
+
+
 class Race(AdjitError):
     """Two threads of a kernel touch one element, which one of them stores to. Found with ADJIT_CUDA_CHECK=1."""
 

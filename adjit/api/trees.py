@@ -234,7 +234,7 @@ def nested(wanted: Any, values: Iterable[Any]) -> Any:
 
 
 def snapshot(values: Sequence[Any]) -> tuple[Any, ...]:
-    """Copies of arguments that share memory among themselves exactly as the originals do."""
+    """Copies of arguments that share memory among themselves, and are read-only, as the originals."""
     arrays = {id(a): a for a in leaves(tuple(values)) if isinstance(a, np.ndarray)}
     copies: dict[int, Any] = {}
     for group in _sharing(list(arrays.values())):
@@ -242,6 +242,8 @@ def snapshot(values: Sequence[Any]) -> tuple[Any, ...]:
             copies[id(group[0])] = _copied(group[0])
         else:
             copies |= _copied_together(group)
+    for key, copy in copies.items():
+        copy.flags.writeable = arrays[key].flags.writeable
     return tuple(map_leaves(lambda leaf: copies.get(id(leaf), leaf), value) for value in values)
 
 

@@ -720,7 +720,7 @@ def may_be_seen(a):
 
 @refused(
     """
-    Unsupported: a store into what np.broadcast_to gives
+    ReadOnly: a store into what np.broadcast_to gives
       test_errors.py:+2 in is_stretched
         rows[0, 1] = 2.0
         ^^^^^^^^^^^^^^^^

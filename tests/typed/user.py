@@ -80,7 +80,7 @@ adjit.clear_cache()
 adjit.clear_workspaces()
 for fault in (
     adjit.Aliased, adjit.InternalError, adjit.NoRule, adjit.NotDifferentiable, adjit.NotScalar, adjit.Race,
-    adjit.SourceUnavailable, adjit.TypeMismatch, adjit.Unsupported, adjit.Unwritten, adjit.WrongCall,
+    adjit.ReadOnly, adjit.SourceUnavailable, adjit.TypeMismatch, adjit.Unsupported, adjit.Unwritten, adjit.WrongCall,
     adjit.WrongDevice, adjit.WrongWrt,
 ):  # fmt: skip
     kind: type[adjit.AdjitError] = fault

@@ -22,7 +22,7 @@ here all are in C order. The front end notes what each is made like (`Ordered`).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from adjit import errors
 from adjit.transform import ir
@@ -37,10 +37,13 @@ _MADE, _HAD, _STALE, _OLD_STALE, _BASE_STALE = "made", "had", "stale", "old stal
 _State = dict[tuple[ir.Detached, str | ir.Operand], ir.Op]
 
 
-def without_detached(function: ir.Function) -> tuple[ir.Function, dict[ir.Var, ir.Operand]]:
+def without_detached(
+    function: ir.Function, fixed: Mapping[ir.Operand, str]
+) -> tuple[ir.Function, dict[ir.Var, ir.Operand]]:
     """The function without its notes, and what stands for views that were there for a note alone.
 
-    Raises Unsupported at a store that a view would see and the copy does not, or the other way round.
+    Raises Unsupported at a store that a view would see and the copy does not, or the other way round; ReadOnly at one
+    that NumPy does not let one make. `fixed`: arrays in arguments that are read-only, with the names of these.
     """
     found = [op for op in ir.walk(function.body) if isinstance(op, ir.Detached | ir.Ordered | ir.Passed)]
     if not found:
@@ -58,7 +61,7 @@ def without_detached(function: ir.Function) -> tuple[ir.Function, dict[ir.Var, i
                 note.refuse(others)
     asked = [note for note in notes if not note.is_view or note in doubtful]
     if asked:
-        _Paths(function, asked).function_body()
+        _Paths(function, asked, fixed).function_body()
     # whether a view or a copy, nobody can tell
     noted = {note.copy for note in views}
     slices = (op for op in ir.walk(function.body) if isinstance(op, ir.Slice) and op.out in noted)
@@ -73,8 +76,8 @@ def without_detached(function: ir.Function) -> tuple[ir.Function, dict[ir.Var, i
 class _Paths:
     """A walk along all paths, with what may be true of each note on one of them."""
 
-    def __init__(self, function: ir.Function, notes: list[ir.Detached]):
-        self.body, self.notes = function.body, [note for note in notes if not note.is_kept]
+    def __init__(self, function: ir.Function, notes: list[ir.Detached], fixed: Mapping[ir.Operand, str]):
+        self.body, self.notes, self.fixed = function.body, [note for note in notes if not note.is_kept], fixed
         self.names = Names(function)
         for note in notes:
             if note.is_view:
@@ -175,7 +178,10 @@ class _Paths:
         if self.is_there(note, target, shared, state):
             if note.readonly:
                 raise _readonly(note, op)
-            if any(isinstance(memory, ir.Const) for memory in self.base[note]):
+            named = [self.fixed[memory] for memory in self.base[note] if memory in self.fixed]
+            if named and note.always:
+                raise read_only(named[0], op)
+            if named or any(isinstance(memory, ir.Const) for memory in self.base[note]):
                 raise _told_apart(note, op)
             state[note, _BASE_STALE] = op
         if (note, _HAD) in state:
@@ -235,12 +241,22 @@ def _told_apart(note: ir.Detached, store: ir.Op) -> errors.Unsupported:
     return fault
 
 
-def _readonly(note: ir.Detached, store: ir.Op) -> errors.Unsupported:
-    return errors.Unsupported(
+def _readonly(note: ir.Detached, store: ir.Op) -> errors.ReadOnly:
+    return errors.ReadOnly(
         f"a store into what {note.what} gives",
         ir.place_of(store.origin),
         "It is a view that NumPy does not let one write to.",
         "Take a copy first, with .copy().",
+    )
+
+
+def read_only(name: str, store: ir.Op) -> errors.ReadOnly:
+    """What is raised of a store into an argument, or a part of it, that is read-only."""
+    return errors.ReadOnly(
+        f"a store into the argument `{name}`, which is read-only",
+        ir.place_of(store.origin),
+        "NumPy raises an error where it is made.",
+        f"Pass a copy, or take one first: {name} = {name}.copy().",
     )
 
 

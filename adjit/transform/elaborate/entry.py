@@ -28,7 +28,7 @@ from adjit.transform.analysis.alias import Aliases, named_by
 from adjit.transform.elaborate.calls import attribute, call
 from adjit.transform.elaborate.control import RETURN, VALUE, either_value, flag
 from adjit.transform.elaborate.derivatives import Moved, arguments, placed
-from adjit.transform.elaborate.detached import without_detached
+from adjit.transform.elaborate.detached import read_only, without_detached
 from adjit.transform.elaborate.exceptions import handed_on
 from adjit.transform.elaborate.expressions import whole
 from adjit.transform.elaborate.generators import Around, generated
@@ -254,8 +254,10 @@ def _elaborated(
     )
     if ctx.holds_values:
         check_trips(made)
-    _check_stores(ctx, made, source, around)
-    made, same = without_detached(made)
+    called = zip(names, params, arg_types, strict=True)
+    fixed = {leaf: name for name, tree, type_ in called for leaf in _read_only(tree, type_)}
+    _check_stores(ctx, made, source, around, fixed)
+    made, same = without_detached(made, fixed)
     kernel = ctx.kernel
     made = made if kernel is None else _yielding_what_it_stores(made, kernel.launched.axes + 1)
     parts = ((name, origin, part) for name, origin, value in ctx.bound for part in parts_of(value))
@@ -443,9 +445,20 @@ def _stores(function: ir.Function) -> dict[ir.Op, ir.Operand]:
     return {op: target for op, target in targets if target is not None}
 
 
-def _check_stores(ctx: Context, function: ir.Function, source: FunctionSource, around: int) -> None:
-    """Refuses a store into an array that outlives the call, under whatever name; `around`: how many parameters, the
-    last ones, belong to the function around it."""
+def _read_only(tree: ir.Tree, type_: types.Type) -> Iterator[ir.Operand]:
+    """The arrays in an argument of this type that nothing may be stored into."""
+    if isinstance(type_, types.BaseTuple):
+        for part, own in zip(tree, tuple_parts(type_), strict=True):
+            yield from _read_only(part, own)
+    elif isinstance(type_, types.Array) and not type_.mutable:
+        yield from ir.leaves(tree)
+
+
+def _check_stores(
+    ctx: Context, function: ir.Function, source: FunctionSource, around: int, fixed: Mapping[ir.Operand, str]
+) -> None:
+    """Refuses a store into an array that outlives the call, under whatever name, and into one of `fixed`; `around`: how
+    many parameters, the last ones, belong to the function around it."""
     aliases, parameters = function.analysis(Aliases), source.parameters.parameters
     of_others = function.params[len(function.params) - around :]
     enclosing = {aliases.find(p) for p in of_others if isinstance(p, ir.Var) and ir.is_array(p)}
@@ -468,6 +481,8 @@ def _check_stores(ctx: Context, function: ir.Function, source: FunctionSource, a
             what = f"`{name}` is changed, whose default is an array"
             why = "In Python all calls share it, so that each would start from what the last one left."
             instead = f"Write `{name}=None`, and `if {name} is None: {name} = np.zeros(...)` in the function."
+        elif named := [fixed[each] for each in memory if each in fixed]:
+            raise read_only(named[0], op)
         else:
             continue
         raise errors.Unsupported(what, ir.place_of(op.origin), why, instead)
