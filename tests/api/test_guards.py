@@ -50,6 +50,12 @@ def column(x):
     return np.outer(x, x)[1, x.size] ** 2
 
 
+def in_lambda(x):
+    last = lambda r: r * x[x.size]  # noqa: E731
+    s = 2.0 * x[0]
+    return last(s) + s
+
+
 def inside(x):
     y = np.empty_like(x)
     for i in range(x.size):
@@ -62,7 +68,7 @@ OUTSIDE = [
     (before, -5, "0 of `x` with size 4", r"x\[-5\]"), (stored, 3, "0 of `y` with size 3", r"y\[i\] = x\[i\]"),
     (linear, 4, "0 of `x` with size 4", r"s \+= 2.0 \* x\[i\]"),
     (sought, 4, "0 of `x` with size 4", r"while x\[i\] > 0.0"), (gathered, 4, "0 of `x` with size 4", "array"),
-    (column, 4, "1 of `result` with size 4", "outer"),
+    (column, 4, "1 of `result` with size 4", "outer"), (in_lambda, 4, "0 of `x` with size 4", "last = lambda"),
 ]  # fmt: skip
 
 

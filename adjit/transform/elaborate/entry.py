@@ -570,7 +570,12 @@ def _run_body(frame: Frame, source: FunctionSource) -> Value:
 
 def _of_lambda(frame: Frame, node: cst.Lambda) -> Value:
     frame.begins(node.body)
-    return materialise(frame.ctx, whole(frame, node.body))
+    ctx, around = frame.ctx, frame.ctx.builder.origin
+    own = around if frame.is_rule else frame.source.origin(node)
+    if own and not (around and around.filename == own.filename and around.line <= own.line <= around.end_line):
+        # it was written in another statement than the one that calls it
+        ctx.builder.origin = own
+    return materialise(ctx, whole(frame, node.body))
 
 
 def _statements(frame: Frame, name: str, node: cst.FunctionDef, around: Around = dict) -> Value:
