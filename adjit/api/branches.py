@@ -145,6 +145,7 @@ class ByBranch:
                     return result
         taken = self._taken(arguments)
         result = taken.derived(*taken.given, *vector)
+        taken.derived.outside.check_whole(arguments)
         if not vector and not any(map(has_same, taken.layouts)) and all(taken.key != key for key, _ in self._plans):
             made = taken.derived.derivative
             plan = planned(made.kind, self._single, self._has_aux, taken.layouts, taken.wanted, taken.derived)

@@ -40,7 +40,7 @@ from adjit.runtime.backend.caching import (
 )
 from adjit.runtime.compile import register
 from adjit.transform.source.derivative import Derivative
-from adjit.transform.source.outside import Reads, noting
+from adjit.transform.source.outside import Changed, Reads, noting
 
 if TYPE_CHECKING:
     from adjit.transform.emit.emit import Emitted
@@ -99,12 +99,13 @@ class _Made(NamedTuple):
     as_module: str
     extensions: tuple[tuple[str, str], ...]
     written: tuple[Written, ...]
-    arrays: tuple[int, ...]
+    changed: tuple[Changed, ...]
+    memory: tuple[int, ...]
 
 
 class _Kept(NamedTuple):
     """What is in an entry: the generated code, the machine code, and the symbols that this takes from elsewhere; and
-    what may not share memory with what (`outside_memory.py`), with arrays by where they stand in the key."""
+    what may not share memory with what (`outside_memory.py`), that from outside by where it stands in the key."""
 
     title: str
     text: str
@@ -112,7 +113,8 @@ class _Kept(NamedTuple):
     code: bytes
     symbols: tuple[str, ...]
     written: tuple[Written, ...]
-    arrays: tuple[int, ...]
+    changed: tuple[Changed, ...]
+    memory: tuple[int, ...]
 
 
 class DerivativeCache(Cache):
@@ -157,8 +159,8 @@ class DerivativeCache(Cache):
         if found is None:
             return None
         register(kept.text, kept.title)
-        if key is not None and kept.arrays:
-            self.outside.add(kept.written, (key.arrays[place] for place in kept.arrays))
+        if key is not None and (kept.memory or kept.changed):
+            self.outside.add(kept.written, kept.changed, [key.memory[place] for place in kept.memory])
         self.reads.add(read)
         _count["hits"] += 1
         return found
@@ -174,9 +176,8 @@ class DerivativeCache(Cache):
             self._refuse("its machine code holds addresses of this process")
             return
         try:
-            kept = _Kept(
-                made.title, made.text, made.extensions, packed_code(data), symbols(data), made.written, made.arrays
-            )
+            own = made.title, made.text, made.extensions
+            kept = _Kept(*own, packed_code(data), symbols(data), made.written, made.changed, made.memory)
             store.write(self._name_of(made.key), packed(tuple(kept)), made.as_module)
         except OSError as fault:
             self._refuse(f"the cache cannot be written: {fault}")
@@ -210,9 +211,9 @@ class DerivativeCache(Cache):
         function.__qualname__ = f"{function.__name__}_{key.text}"
         needed = tuple((package, str(version)) for package, version in sorted(versions.items()))
         as_module = module_text(emitted, is_tuned=True)
-        arrays = places_of(read.arrays.values(), key.arrays) if read.written else ()
-        written = self.outside.named(read.written) if arrays else ()
-        self._made[tuple(given)] = _Made(key.text, title, emitted.text, as_module, needed, written, arrays)
+        written, changed = self.outside.named(read.written), self.outside.of_own(read.changed)
+        memory = places_of(read.memory.values(), key.memory) if written or changed else ()
+        self._made[tuple(given)] = _Made(key.text, title, emitted.text, as_module, needed, written, changed, memory)
 
     def text(self, given: Sequence[types.Type]) -> str | None:
         """The generated source for these types, if it is kept."""

@@ -31,6 +31,7 @@ class Choosing:
 
     derivative: Derivative
     _derived: Callable[[Derivative], Any]
+    _in_place: Callable[[Derivative], Any]
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if keywords:
@@ -51,7 +52,7 @@ class Choosing:
     def _ways(self) -> Sequence[Any]:
         """The Jacobian by columns, and by rows."""
         kinds = ("jacfwd", "jacrev")
-        return [self._derived(dataclasses.replace(self.derivative, kind=kind)) for kind in kinds]
+        return [self._in_place(dataclasses.replace(self.derivative, kind=kind)) for kind in kinds]
 
     @property
     def _valued(self) -> Derivative:

@@ -94,7 +94,7 @@ class Walk:
     packages:  those whose versions stand for what is reached of them
     functions: Python's functions, of the user's, whose text is in the digest
     callables: whatever may be called
-    arrays:    whose elements are in the digest, in the order of the walk
+    memory:    arrays, lists, dictionaries and objects that are in the digest, in the order of the walk
     """
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class Walk:
         self.packages: set[str] = set()
         self.functions: set[FunctionType] = set()
         self.callables: list[Any] = []
-        self.arrays: list[Any] = []
+        self.memory: list[Any] = []
 
     def digest(self) -> str:
         """What is written; with it the parts of modules and classes under all names that were met."""
@@ -372,7 +372,7 @@ class Walk:
         if value.nbytes > _LARGEST:
             raise NotKeyed(f"it reads a global array of {value.nbytes:,} bytes, which is compiled as an address")
         if isinstance(value, np.ndarray):
-            self.arrays.append(value)
+            self.memory.append(value)
             flags = value.flags
             layout = (value.shape, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned)
             self.text("array", f"{type(value).__name__} {value.dtype!r} {layout}")
@@ -387,6 +387,7 @@ class Walk:
         if not isinstance(value, tuple) and self.is_met(value, id(value)):
             return
         if not isinstance(value, tuple):
+            self.memory.append(value)
             contents_read(value)
         if isinstance(value, set | frozenset):
             # their order changes from process to process
@@ -447,6 +448,7 @@ class Walk:
         """An object of a class of the user's: that, and its attributes."""
         self.type(type(value))
         if not self.is_met(value, id(value)):
+            self.memory.append(value)
             contents_read(getattr(value, "__dict__", ()))
             for name, part in sorted(attributes(value).items()):
                 read_attribute(value, name, None)

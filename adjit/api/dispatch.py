@@ -89,7 +89,7 @@ class Specialising:
     @functools.cached_property
     def stretching(self) -> Any:
         """The same function for arguments of which axes of length 1 are stretched at run time."""
-        return self._derived(dataclasses.replace(self.derivative, stretches=True))
+        return self._in_place(dataclasses.replace(self.derivative, stretches=True))
 
     @functools.cached_property
     def watched(self) -> Any:
@@ -98,7 +98,13 @@ class Specialising:
         import adjit.runtime.backend.watching  # noqa: F401
 
         made = dataclasses.replace(self.derivative, watched=True)
-        return self._derived(made, cache=False)
+        return self._in_place(made, cache=False)
+
+    def _in_place(self, derivative: Derivative, **options: Any) -> Any:
+        """Another derived function, which runs in the place of this one."""
+        part = self._derived(derivative, **options)
+        part.outside.followed_by(self.outside)
+        return part
 
     def _reduce_states(self) -> dict[str, Any]:
         return {"derivative": self.derivative, "options": self.options}
@@ -215,8 +221,10 @@ class Specialising:
         """The same function of the leaves of such arguments, with the globals that it was made with, as this one."""
         found = self._laid_out.get(layouts)
         if found is None:
-            made = self._derived(derivatives.of_structures(self.derivative, layouts))
-            found = self._laid_out.setdefault(layouts, made)
+            made = derivatives.of_structures(self.derivative, layouts)
+            # leaves are taken apart no further: what is known besides is said of them
+            of_leaves = not derivatives.is_of_arguments(self.derivative)
+            found = self._laid_out.setdefault(layouts, (self._in_place if of_leaves else self._derived)(made))
         return found
 
     @functools.cached_property
@@ -279,6 +287,8 @@ class Specialising:
             self._refuse(layouts, arguments)
         run, plans = self._of_layouts(layouts), self._plans
         result = run(*given)
+        if derivatives.is_of_arguments(self.derivative):
+            run.outside.check_whole(arguments)
         # of matrices that stand on places of their own a call asks each time
         is_kept = not self.has_extents and not any(map(has_held, layouts)) and not any(map(has_same, layouts))
         if is_kept and all(layouts != other for other, _ in plans):
@@ -440,7 +450,7 @@ class Specialising:
         emitted, read = self._noted(self.derivative, taken)
         for type_ in given:
             if isinstance(type_, types.Omitted) and isinstance(type_.value, np.ndarray):
-                read.arrays[id(type_.value)] = type_.value  # which numba compiles in
+                read.memory[id(type_.value)] = type_.value  # which numba compiles in
         self.outside.note(read)
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
         # global arrays as they are now, on every target

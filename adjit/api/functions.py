@@ -142,7 +142,7 @@ def jvp(
     instead = "Give one an argument that is given, shaped as that."
     tangents = parts_of(tangents, len(primals), f"the tangents of {shown(spec)} are", instead)
     laid = laid_out(spec, names, arguments)
-    layouts: Layouts = () if laid is None else laid[0]
+    whole_arguments, layouts = arguments, () if laid is None else laid[0]
     if laid is not None:
         spec, arguments = of_structures(spec, layouts), laid[1]
         what = f"a tangent of {shown(spec)}"
@@ -158,7 +158,7 @@ def jvp(
     dots = [zero(s) for s in shapes]
     for k, tangent, shape in zip(positions, tangents, moving, strict=True):
         dots[k] = conform(tangent, shape, f"the tangent of argument {names[k]!r}")
-    return push(spec, chosen, arguments, dots, positions, count)
+    return push(spec, chosen, arguments, dots, positions, count, whole_arguments)
 
 
 def push(
@@ -168,16 +168,21 @@ def push(
     tangents: Sequence[Any],
     positions: Sequence[int],
     several: int = 0,
+    whole: Sequence[Any] = (),
 ) -> tuple[Any, Any]:
     """`jvp` with every argument given and every tangent in order, those at `positions` alone not zero. `several`: how
-    many there are of each, 0 for one without an axis for it."""
+    many there are of each, 0 for one without an axis for it. `whole`: the arguments before they were taken apart."""
     active = tuple(p for p in active_positions(arguments) if p in positions)
     if not active:
-        value = value_of(spec, options)(*arguments)
+        primal = value_of(spec, options)
+        value = primal(*arguments)
+        primal.outside.check_whole(whole)
         return value, zero(several_like(template(value), several) if several else template(value))
     made = Derivative(function=spec, kind="jvp", wrt=active)
     made = _of_several(made, several) if several else made
-    value, tangent = derive(made, options)(*arguments, *tangents)
+    derived = derive(made, options)
+    value, tangent = derived(*arguments, *tangents)
+    derived.outside.check_whole(whole)
     return value, tangent
 
 
@@ -224,6 +229,7 @@ def _pulled(
 ) -> tuple[Any, Pullback]:
     """`vjp` with all arguments given; `home` knows what of them is part of what is compiled."""
     layouts: Layouts = ()
+    whole = given
     names = list(derivatives.parameters(spec).parameters)
     laid = laid_out(spec, names, given, home.has_constants, home.has_extents)
     if laid is not None:
@@ -238,6 +244,7 @@ def _pulled(
         primal = value_of(spec, chosen)
         value = primal(*kept)
         primal.outside.check(given)
+        primal.outside.check_whole(whole)
         return value, Pullback(spec, template(value), positions)
     kinds = map_leaves(lambda leaf: None if isinstance(leaf, np.ndarray) else leaf, kept)
     forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), chosen)
@@ -249,6 +256,7 @@ def _pulled(
         value, saved, changed = forward(*kept)
     # the copies share no memory with anything
     forward.outside.check(given)
+    forward.outside.check_whole(whole)
     result = template(value)
     if saved is None:
         # the value may be one of the arguments kept, and belongs to the caller

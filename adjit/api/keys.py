@@ -38,13 +38,13 @@ _IRRELEVANT = frozenset((
 
 
 class Key(NamedTuple):
-    """`text` is the digest; `functions` and `callables` are of the user's, and of all, that it stands for; `arrays`
-    come in the same order wherever the digest is the same."""
+    """`text` is the digest; `functions` and `callables` are of the user's, and of all, that it stands for; `memory`,
+    arrays, lists, dictionaries and objects, comes in the same order wherever the digest is the same."""
 
     text: str
     functions: frozenset[FunctionType]
     callables: tuple[Any, ...]
-    arrays: tuple[Any, ...]
+    memory: tuple[Any, ...]
 
 
 def key_of(derivative: Derivative, arg_types: Iterable[types.Type], options: Any) -> Key:
@@ -66,7 +66,7 @@ def key_of(derivative: Derivative, arg_types: Iterable[types.Type], options: Any
     found = walk.digest()
     of_packages = [(name, _version(name)) for name in sorted(walk.packages - {"numpy", "numba", "llvmlite", "adjit"})]
     text = hashlib.blake2b(f"{found} {of_packages}".encode(), digest_size=20).hexdigest()
-    return Key(text, frozenset(walk.functions), tuple(walk.callables), tuple(walk.arrays))
+    return Key(text, frozenset(walk.functions), tuple(walk.callables), tuple(walk.memory))
 
 
 @functools.cache

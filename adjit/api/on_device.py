@@ -98,7 +98,9 @@ class OnDevice(Specialising, Picklable):
             self._refuse(layouts, given)
         from adjit.runtime.cuda import arrays
 
-        result = arrays.as_first(self._of_layouts(layouts)._called(own), leaves_of(given))
+        run = self._of_layouts(layouts)
+        result = arrays.as_first(run._called(own), leaves_of(given))
+        run.outside.check_whole(given)
         return result_of(self.derivative, layouts, own, result) if is_gradient else result
 
     def of_leaves(self, *arguments: Any) -> Any:

@@ -22,7 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjit.api.arguments import PLAIN, SCALARS, as_given
-from adjit.transform.source.structures import Layout, count, in_several_places, is_structure, put_together, taken_apart
+from adjit.transform.source.structures import (
+    Layout,
+    count,
+    empty,
+    in_several_places,
+    is_structure,
+    put_together,
+    taken_apart,
+)
 
 Layouts = tuple[Layout | None, ...]
 Planned = Callable[[Sequence[Any]], Any]
@@ -64,8 +72,11 @@ def planned(
     # a value has NumPy's type where numbers of NumPy's went in, which only the whole call looks at
     called = run.of_leaves if kind == "grad" and not has_aux else run
     call = f"{writer.held(called)}({', '.join(given)})"
+    checks = f"if {writer.held(run.outside.checked)}: {writer.held(run.outside.check_whole)}(arguments)"
     if kind not in GRADIENTS or not wanted:
-        writer.line(f"return {call}")
+        writer.line(f"value = {call}")
+        writer.line(checks)
+        writer.line("return value")
         return writer.made()
     bars = [writer.fresh() for _ in wanted]
     together = bars[0] if single else _tuple(bars)
@@ -73,6 +84,7 @@ def planned(
         writer.line(f"value, {together} = {call}")
     else:
         writer.line(f"{together}, aux = {call}" if has_aux else f"{together} = {call}")
+    writer.line(checks)
     found = []
     for one, bar in zip(wanted, bars, strict=True):
         if isinstance(one, int):
@@ -263,7 +275,7 @@ def _is_simple(layout: Layout) -> bool:
     return has_state and not has_slots
 
 
-def _made(kind: type, state: dict[str, Any]) -> Any:
-    made: Any = object.__new__(kind)
+def _made(kind: Any, state: dict[str, Any]) -> Any:
+    made = empty(kind)
     made.__dict__.update(state)
     return made

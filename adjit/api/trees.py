@@ -237,7 +237,7 @@ def snapshot(values: Sequence[Any]) -> tuple[Any, ...]:
     """Copies of arguments that share memory among themselves, and are read-only, as the originals."""
     arrays = {id(a): a for a in leaves(tuple(values)) if isinstance(a, np.ndarray)}
     copies: dict[int, Any] = {}
-    for group in _sharing(list(arrays.values())):
+    for group in sharing(list(arrays.values())):
         if len(group) == 1:
             copies[id(group[0])] = _copied(group[0])
         else:
@@ -247,7 +247,7 @@ def snapshot(values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(map_leaves(lambda leaf: copies.get(id(leaf), leaf), value) for value in values)
 
 
-def _sharing(arrays: list[np.ndarray[Any, Any]]) -> list[list[np.ndarray[Any, Any]]]:
+def sharing(arrays: list[np.ndarray[Any, Any]]) -> list[list[np.ndarray[Any, Any]]]:
     """Groups of arrays whose extents in memory meet, directly or through others."""
     groups: list[list[np.ndarray[Any, Any]]] = []
     end = -1

@@ -84,9 +84,15 @@ from adjit.transform.ir.types import array_type_of, part_type, tuple_parts, tupl
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
 from adjit.transform.source.derivative import Enclosed, Structured, has_derivative, unused
-from adjit.transform.source.outside import argument_written, static_attribute, while_it_holds
+from adjit.transform.source.outside import (
+    Changed,
+    argument_changed,
+    argument_written,
+    static_attribute,
+    while_it_holds,
+)
 from adjit.transform.source.reading import FunctionSource, read_source
-from adjit.transform.source.structures import Layout, has_same
+from adjit.transform.source.structures import Layout, columns_of, has_same
 from adjit.transform.source.structures import count as leaf_count_of
 from adjit.transform.source.syntax import always_returns, assigned, children, inside, nonlocals, own_names, yield_in
 
@@ -106,8 +112,15 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
         function, layouts, further, branches = function.function, function.layouts, function.further, function.branches
     source = read_source(function)
     names = tuple(source.parameters.parameters)
+    parts_of_further = dict(zip(branches, further, strict=True))
 
     def run(ctx: Context) -> ir.Function:
+        for name, layout in zip(names, layouts, strict=False):
+            if layout is not None:
+                for part, leaf, path in columns_of(layout):
+                    own = name if part is None else parts_of_further[part]
+                    ctx.columns_at[own, leaf] = (name, path, True)
+
         def variables(given: dict[str, Value]) -> dict[str, Value]:
             laid = {n: layout for n, layout in zip((*names, *further), layouts, strict=False) if layout is not None}
             known = {n: structured(ctx, laid[n], given[n], {}) if n in laid else given[n] for n in further}
@@ -254,6 +267,8 @@ def _elaborated(
     )
     if ctx.holds_values:
         check_trips(made)
+    for key in ctx.given_at.keys() & ctx.changes.keys():
+        argument_changed(source.function, ctx.given_at[key])
     called = zip(names, params, arg_types, strict=True)
     fixed = {leaf: name for name, tree, type_ in called for leaf in _read_only(tree, type_)}
     _check_stores(ctx, made, source, around, fixed)
@@ -268,7 +283,7 @@ def _elaborated(
     bound = tuple((name, origin, final(part)) for name, origin, part in parts if isinstance(part, ir.Var | ir.Const))
     derived = tuple((tuple(map(final, taken)), tuple(map(final, found))) for taken, found in ctx.derived)
     note(Elaborated(made, bound, derived))
-    return defined_where_measured(made if kernel is not None else _without_side_effects(made, source))
+    return defined_where_measured(made if kernel is not None else _without_side_effects(ctx, made, source))
 
 
 def _yielding_what_it_stores(function: ir.Function, hidden: int) -> ir.Function:
@@ -488,7 +503,7 @@ def _check_stores(
         raise errors.Unsupported(what, ir.place_of(op.origin), why, instead)
 
 
-def _without_side_effects(function: ir.Function, source: FunctionSource) -> ir.Function:
+def _without_side_effects(ctx: Context, function: ir.Function, source: FunctionSource) -> ir.Function:
     """The function with copies of the arguments that it writes into; the parts of complex ones are copies already."""
     parts = [tuple(pair) for pair in ir.pairs(function.params)]
     others = {second for _, second in parts}
@@ -503,6 +518,8 @@ def _without_side_effects(function: ir.Function, source: FunctionSource) -> ir.F
             for path, leaf in _paths(tree):
                 if leaf in written:
                     argument_written(source.function, name, path)
+                    if path and (name, path[0]) in ctx.columns_at:
+                        argument_changed(source.function, ctx.columns_at[name, path[0]])
     entry: list[ir.Op] = [
         ir.Call(callee=check_separate, args=pair, outs=(), effect=True, origin=None)
         for pair in itertools.combinations(arrays, 2)
@@ -547,11 +564,22 @@ def _body(
         frame.constants = {name: v.value for name, v in env.items() if isinstance(v, ir.Const) and not ir.is_array(v)}
         frame.env.update(own)
         if len(ctx.frames) == 1:
+            ctx.given_at = {key: at for name, value in own.items() for key, at in _given_at(frame, value, name)}
             of_calls = (name for name, p in source.parameters.parameters.items() if isinstance(p.default, list | dict))
             ctx.defaults = {frame.env[name]: name for name in of_calls if name in frame.env}
         found = _run_body(frame, source)
         is_loop = any(source is each for each in ctx.recursive.values())
         return returned(ctx, source, declared_result, found, is_loop), frame
+
+
+def _given_at(frame: Frame, value: Value, name: str, path: tuple[int, ...] = ()) -> Iterator[tuple[str, Changed]]:
+    """The keys of the cells of the lists, dictionaries and objects in an argument, and where these stand."""
+    if isinstance(value, Cell):
+        key, value = value.key, frame.env[value.key]
+        yield key, (name, path, isinstance(value, Grown))
+    if isinstance(value, TupleValue | Record):
+        for place, part in enumerate(value.items):
+            yield from _given_at(frame, part, name, (*path, place))
 
 
 def _run_body(frame: Frame, source: FunctionSource) -> Value:

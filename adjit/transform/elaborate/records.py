@@ -62,6 +62,7 @@ from adjit.transform.source.outside import (
     contents_read,
     inherited_attribute,
     is_defined,
+    memory_read,
     read_attribute,
     static_attribute,
 )
@@ -638,6 +639,7 @@ def variables_of(frame: Frame, value: Value) -> Value:
         return view_of(value, "attributes")
     if isinstance(value, Static) and hasattr(value.value, "__dict__"):
         contents_read(vars(value.value))
+        memory_read(value.value)
         return wrap(frame.ctx, dict(vars(value.value)))
     raise frame.ctx.mismatch(f"vars of {described(value)}", "Give it an object with attributes.")
 

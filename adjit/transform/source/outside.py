@@ -29,19 +29,25 @@ MISSING = object()
 _IMMUTABLE = 1 << 8  # among the flags of a class: nobody can set an attribute of it
 _Look = Callable[[Any, Any], Any]  # what is found under a key, or the second argument
 _Found = TypeVar("_Found")
+# a list, dictionary or object that is changed: the parameter, the places of parts that lead there, and whether what is
+# in it may be, too
+Changed = tuple[str, tuple[int, ...], bool]
 
 
 class Reads:
     """Where things were found, and what. `functions`: those whose source was read.
 
-    arrays: those that plain Python functions read, by their identity. written: the arguments that functions write into,
-    as (function, name of the parameter, places in tuples that lead there).
+    memory:  the arrays, lists, dictionaries and objects that plain Python functions read, by their identity
+    written: the arguments that functions write into, as (function, name of the parameter, places in tuples that lead
+             there)
+    changed: the lists, dictionaries and objects among the arguments that functions change
     """
 
     def __init__(self) -> None:
         self.functions: set[FunctionType] = set()
-        self.arrays: dict[int, Any] = {}
+        self.memory: dict[int, Any] = {}
         self.written: set[tuple[FunctionType, str, tuple[int, ...]]] = set()
+        self.changed: set[tuple[FunctionType, Changed]] = set()
         self._found: dict[tuple[int, object], tuple[_Look, Any, Any]] = {}
         self._is_mixed = False  # whether one place had two values
 
@@ -56,8 +62,9 @@ class Reads:
     def add(self, others: Reads) -> None:
         """Takes note of what others found."""
         self.functions |= others.functions
-        self.arrays |= others.arrays
+        self.memory |= others.memory
         self.written |= others.written
+        self.changed |= others.changed
         self._is_mixed |= others._is_mixed
         for place, found in others._found.items():
             self._note(place, *found)
@@ -134,6 +141,7 @@ class Reads:
             own = owner.__dict__.get(name, MISSING)
             self._note((id(owner), name), functools.partial(_own, owner), name, own)
             if own is not MISSING:
+                self.memory[id(owner)] = owner
                 return
         if not kind.__flags__ & _IMMUTABLE and not isinstance(owner, type):
             thing = inspect.getattr_static(kind, name, MISSING)
@@ -145,6 +153,7 @@ class Reads:
 
     def _computed(self, owner: Any, name: str, value: Any) -> None:
         """What a property or a slot gives, or `__getattr__`, if it gives the same each time."""
+        self.memory[id(owner)] = owner
         if is_same(getattr(owner, name, MISSING), value):
             self._again(owner, name, value)
         elif isinstance(value, np.ndarray) and is_same(_bits(owner, name), _bits_of(value)):
@@ -251,11 +260,12 @@ def definition_read(function: FunctionType) -> None:
         reads.definition(function)
 
 
-def array_read(array: np.ndarray[Any, Any]) -> None:
-    """Takes note that compiled code has a copy of an array, which Python would read where it is."""
+def memory_read(thing: Any) -> None:
+    """Takes note that compiled code has a copy of what is in an array, a list or a dictionary, which Python would read
+    where it is."""
     reads = _under_way.get()
     if reads is not None:
-        reads.arrays[id(array)] = array
+        reads.memory[id(thing)] = thing
 
 
 def argument_written(function: FunctionType, name: str, path: tuple[int, ...]) -> None:
@@ -263,6 +273,13 @@ def argument_written(function: FunctionType, name: str, path: tuple[int, ...]) -
     reads = _under_way.get()
     if reads is not None:
         reads.written.add((function, name, path))
+
+
+def argument_changed(function: FunctionType, changed: Changed) -> None:
+    """Takes note that a function changes a list, a dictionary or an object among its arguments."""
+    reads = _under_way.get()
+    if reads is not None:
+        reads.changed.add((function, changed))
 
 
 def contents_read(container: Any) -> None:

@@ -130,8 +130,7 @@ def in_several_places(values: Iterable[Any]) -> dict[int, int]:
                 return
         elif not isinstance(value, tuple):
             return
-        inside = value if isinstance(value, list | tuple) else value if isinstance(value, dict) else attributes(value)
-        for part in inside.values() if isinstance(inside, dict) else inside:
+        for part in _inside(value):
             look(part)
 
     for value in values:
@@ -358,10 +357,15 @@ def put_together(layout: Layout, leaves: Iterator[Any]) -> Any:
     if layout.keys == _COMPRESSED:
         data, indices, indptr, shape = parts
         return layout.of((np.zeros(indices.size) if np.ndim(data) == 0 else data, indices, indptr), shape=shape)
-    made = layout.of.__new__(layout.of) if layout.of is SimpleNamespace else object.__new__(layout.of)
+    made = empty(layout.of)
     for name, part in named.items():
         object.__setattr__(made, name, part)
     return made
+
+
+def empty(kind: Any) -> Any:
+    """An object of a class, without attributes."""
+    return kind.__new__(kind) if issubclass(kind, SimpleNamespace) else object.__new__(kind)
 
 
 def held(layout: Layout, leaves: Sequence[Any]) -> dict[int, Any]:
@@ -406,6 +410,54 @@ def paths(layout: Layout, name: str) -> list[str]:
         keys = [f"[{k}]" if layout.kind != "table" else "" for k in range(len(layout.parts))]
     parts = layout.parts or tuple(ARRAY for _ in keys)
     return [path for key, part in zip(keys, parts, strict=True) for path in paths(part, name + key)]
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    """What is in a list, a tuple, a dictionary or an object, in the order of its layout's parts."""
+    if isinstance(value, list | tuple):
+        return value
+    return (value if isinstance(value, dict) else attributes(value)).values()
+
+
+def part_at(value: Any, path: Sequence[int]) -> Any:
+    """The part of a value that is taken apart to which the places of parts in its layout lead."""
+    for place in path:
+        value = list(_inside(value))[place]
+    return value
+
+
+def memory_in(value: Any) -> Iterator[Any]:
+    """The arrays, lists, dictionaries and objects in a value that is taken apart, and itself if it is one."""
+    if isinstance(value, np.ndarray):
+        yield value
+        return
+    if not isinstance(value, list | dict | tuple) and not is_object(value):
+        return
+    if not isinstance(value, tuple):
+        yield value
+    for part in _inside(value):
+        yield from memory_in(part)
+
+
+def columns_of(layout: Layout) -> Iterator[tuple[int | None, int, tuple[int, ...]]]:
+    """The leaves in which the arrays of a list are one array: the number of the part that is an argument of its own and
+    that they belong to, None where there is none; the place among the leaves of that; where the list stands."""
+    places: dict[int | None, int] = {}
+
+    def found(one: Layout, part: int | None, path: tuple[int, ...]) -> Iterator[Any]:
+        first = places.get(part, 0)
+        if one.kind == "branch":
+            yield from found(one.parts[0], one.of, path)
+        elif one.kind in ("number", "array", "records", "table"):
+            places[part] = first + count(one)
+            if one.kind == "table":
+                of_arrays = (k for k, leaf in enumerate(_leaves(one.parts[0])) if leaf.kind == "array")
+                yield from ((part, first + k, path) for k in of_arrays)
+        else:
+            for place, inner in enumerate(one.parts):
+                yield from found(inner, part, (*path, place))
+
+    return found(layout, None, ())
 
 
 def count(layout: Layout) -> int:

@@ -48,7 +48,7 @@ from adjit.transform.elaborate.values.values import (
     seen,
 )
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
-from adjit.transform.source.outside import array_read, contents_read
+from adjit.transform.source.outside import Changed, contents_read, memory_read
 from adjit.transform.source.protocols import own_of_builtin, plain_class
 from adjit.transform.source.reading import FunctionSource
 from adjit.transform.source.structures import ARRAYS, known_by
@@ -109,6 +109,10 @@ class Context:
         # what stands in several places of the arguments: for each of these a cell, with the number that all have and
         # what is in it
         self.given_same: dict[Cell, tuple[int, Value]] = {}
+        # where in the arguments lists, dictionaries and objects stand, by the keys of their cells; and where the lists
+        # of arrays do that are one array here, by the parameter and the place among its leaves
+        self.given_at: dict[str, Changed] = {}
+        self.columns_at: dict[tuple[str, int], Changed] = {}
         self.defaults: dict[Value, str] = {}  # parameters whose default is a list, by what the function is called with
         # whether keys that are known at run time only are refused for now: a loop around may have to be written out
         self.wants_known = False
@@ -439,17 +443,19 @@ def wrap(ctx: Context, thing: Any) -> Value:
         )
     if isinstance(thing, bool | int | float | np.bool_ | np.integer | np.floating):
         return const(thing)
-    if isinstance(thing, list | dict | set | deque | MappingProxyType):
+    is_container = isinstance(thing, list | dict | set | deque | MappingProxyType)
+    if is_container:
         contents_read(thing)
+    # numba keeps what was there when it compiled, be it changed later or not
+    is_plain = not ctx.frames or not (ctx.frames[-1].is_compiled or ctx.frames[-1].is_rule)
+    if is_plain and (is_container or isinstance(thing, np.ndarray)):
+        memory_read(thing)
     if isinstance(thing, complex | np.complexfloating):
         part = type_of(thing.real)
         return Complex(typed_const(float(thing.real), part), typed_const(float(thing.imag), part))
     if isinstance(thing, tuple) and not isinstance(thing, time.struct_time):
         return TupleValue(tuple(wrap(ctx, part) for part in thing), fields=fields_of(type(thing)))
     if isinstance(thing, np.ndarray):
-        # numba keeps the elements of when it compiled, be they written later or not
-        if not ctx.frames or not (ctx.frames[-1].is_compiled or ctx.frames[-1].is_rule):
-            array_read(thing)
         if thing.dtype.names or thing.dtype.kind == "U":
             return Static(thing if thing.dtype.names else Texts(thing))
         type_ = _type_of_array(ctx, thing)
