@@ -77,6 +77,9 @@ PATTERNS = {
     r"\bends (the )?process\b|\bnever comes back\b": "terminates, hangs",
 }  # fmt: skip
 
+# Where a sentence ends. Some names begin one in lower case.
+END = re.compile(r"(?<=[.!?])[)\"”]?\s+(?=[A-Z0-9`(\"“*\[]|(?:adjit|numba|torch|autograd)\b)")
+
 # Sentences that may be longer or have such wordings, each with the reason.
 EXCEPTIONS: dict[str, str] = {}
 
@@ -107,7 +110,7 @@ class Sentence:
 def sentences(place: str, text: str) -> Iterator[Sentence]:
     """The sentences of a paragraph. Names with dots, numbers and abbreviations do not end one."""
     text = re.sub(r"\b(e\.g|i\.e|cf|vs|no|al|resp|approx)\.", lambda m: m.group().replace(".", "․"), text)
-    for one in re.split(r"(?<=[.!?])[)\"”]?\s+(?=[A-Z0-9`(\"“*\[])", " ".join(text.split())):
+    for one in END.split(" ".join(text.split())):
         if len(re.findall(r"[A-Za-z]{2,}", one)) >= 3:
             yield Sentence(place, one.strip())
 
