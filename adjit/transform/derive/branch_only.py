@@ -224,12 +224,20 @@ class _Reading:
         if isinstance(op, ir.Load):
             return op.out in unread or bool(self.branches[op.out])
         assert isinstance(op, ir.Call)
-        made = [self.find(out) for out in op.outs]
-        if op.callee in _PICKING or not made or not all(map(ir.is_array, op.outs)) or not self.shown.isdisjoint(made):
+        if op.callee in _PICKING or not op.outs or not all(map(ir.is_array, op.outs)):
             return op.callee in _PICKING
-        readers = [one for memory in made for one in self.readers.get(memory, ())]
-        within |= {op}
-        return within.isdisjoint(readers) and all(self._skims(one, unread, within) for one in readers)
+        return all(self._goes_unread(self.find(out), unread, within | {op}) for out in op.outs)
+
+    def _goes_unread(self, memory: ir.Operand, unread: set[_Node], within: frozenset[ir.Op]) -> bool:
+        """Whether elements that a call makes may be overwritten, or are only picked."""
+        if not all(store.add for store in self.stores.get(memory, ())):
+            return True
+        readers = self.readers.get(memory, ())
+        return (
+            memory not in self.shown
+            and within.isdisjoint(readers)
+            and all(self._skims(one, unread, within) for one in readers)
+        )
 
     def _reads(self, memory: ir.Operand, unread: set[_Node]) -> list[ir.Op]:
         return [op for op in self.readers.get(memory, ()) if isinstance(op, ir.Call) or op.out not in unread]

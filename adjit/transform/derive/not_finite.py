@@ -175,12 +175,20 @@ class NotFinite:
 
     def _asked_by(self, op: ir.Op) -> Iterable[ir.Operand]:
         if isinstance(op, ir.If):
-            return [y for side in op.regions for y in side.yields] if self.is_of_mask(op.condition) else ()
+            return self._chosen(op) if self.is_of_mask(op.condition) else ()
         if not isinstance(op, ir.Call):
             return ()
         if op.callee in ASKING or (op.callee in _EQUALITIES and op.args[0] is op.args[1]):
             return op.args
         return op.args[1:] if op.callee is ir.select and self.is_of_mask(op.args[0]) else ()
+
+    @staticmethod
+    def _chosen(op: ir.If) -> Iterator[ir.Operand]:
+        """What one side of a branch makes or stores, and what else is in the memory that it stores to."""
+        yield from (y for side in op.regions for y in side.yields)
+        for inner in (one for side in op.regions for one in side.inside):
+            if isinstance(inner, ir.Store):
+                yield from (inner.value,) if inner.add else (inner.value, inner.array)
 
     def is_of_mask(self, condition: ir.Operand) -> bool:
         """Whether it is an element of an array."""

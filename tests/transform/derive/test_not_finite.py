@@ -194,8 +194,38 @@ def test_data_that_a_mask_leaves_out():
     both_ways(by_a_mask, P, Y, MASK, target="python", strategy=CHEAPEST)
 
 
+def packed(p, y, missing):
+    r = np.where(p > 0.6, y * p, p)
+    return np.sum(r[~missing] * p[~missing]) + np.max(r[~missing])
+
+
+def filled_under_a_mask(p, y, missing):
+    r, s = np.where(p > 0.6, y * p, p), np.where(p > 0.6, p, y * p)
+    for i in range(y.size):
+        if missing[i]:
+            r[i] = p[i]
+    s[missing] = p[0]
+    return np.max(r) + np.sum(s)
+
+
+def running_sums(p, y, missing):
+    r, s, q = np.cumsum(y * p), np.cumsum(y * p), np.cumsum(y * p)
+    r[np.isnan(r)] = 0.0
+    for i in range(y.size):
+        s[i] = s[i] if s[i] == s[i] else 0.25 * p[0]
+        if i > 0:
+            q[i] = p[i]
+    return np.sum(np.sin(r)) + r[0] + np.sum(s * s) + np.sum(q)
+
+
+@pytest.mark.parametrize("function", [packed, filled_under_a_mask, running_sums])
+def test_what_a_mask_or_a_store_leaves_out_of_an_array(function):
+    both_ways(function, P, Y, MASK, target="python", strategy=CHEAPEST)
+
+
 def all_of_them(p, y, missing, x, z):
     total = nansum(p, y) + nan_family(p, y) + nan_to_num(p, y) + skipped_in_a_loop(p, y) + overwritten(p, y)
+    total += packed(p, y, missing) + filled_under_a_mask(p, y, missing) + running_sums(p, y, missing)
     return total + by_a_mask(p, y, missing) + time_warp(p + x, z) + stored_under_a_mask(p + x)
 
 
