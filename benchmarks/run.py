@@ -33,6 +33,7 @@ import numpy as np
 
 import adjit
 from array_code import PAIRS
+from finite_volume import finite_volumes
 from kinds import kinds
 from numpy_style import STYLES
 from softmax import products, softmaxes
@@ -324,6 +325,7 @@ def main():
 
     groups = {"own workloads": own(options.size), "more kinds": kinds(options.size)}
     groups |= {"softmax and its kind": softmaxes(options.size), "products": products(options.size)}
+    groups["finite volumes"] = finite_volumes(options.size)
     if options.shared.is_dir():
         groups["shared workloads"] = shared(options.shared, options.size)
     else:
