@@ -151,6 +151,11 @@ class OutOfBounds(IndexError):
         return "\n".join((f"index {self.index} is out of bounds for {what} with size {self.extent}", *lines))
 
 
+class BeyondLoop(OutOfBounds, Stretched):
+    """An index is out of bounds in a loop of which all trips are checked before it, those that a `break` or a condition
+    leaves out among them. Users of `source` alone see it."""
+
+
 class UnfitMask(IndexError):
     """A mask is not as long as the axis that it chooses from; `where`: as of OutOfBounds."""
 

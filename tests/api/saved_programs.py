@@ -51,6 +51,16 @@ def distribution(x):
     return math.lgamma(x) + math.erf(x)
 
 
+def of_length(x, n, k):
+    s = 0.0
+    for i in range(n):
+        s += x[i] * x[2]
+    while k < 9:
+        s += x[k] ** 2
+        k += 4
+    return s
+
+
 def in_place(x, y):
     """It writes into an argument."""
     x[0] = y[0] * y[1]

@@ -97,6 +97,19 @@ def test_a_tuned_file_says_that_it_needs_adjit(tmp_path):
     np.testing.assert_allclose(json.loads(done.stdout), derived(X, X[:3])[1], rtol=1e-12)
 
 
+def test_an_index_out_of_range_in_a_saved_file(tmp_path):
+    derived = adjit.grad(programs.of_length)
+    for is_tuned in (False, True):
+        derived.save(tmp_path / "saved.py", X, 3, 0, tuned=is_tuned)
+        *_, saved = runpy.run_path(str(tmp_path / "saved.py")).values()
+        for call in (saved, saved.py_func):
+            np.testing.assert_allclose(call(X, 6, 5), derived(X, 6, 5), rtol=1e-14)
+            with pytest.raises(IndexError, match="index 8 is out of bounds for an axis with size 6"):
+                call(X, 9, 5)
+            with pytest.raises(IndexError, match=r"(?s)index 6 is out of bounds for axis 0 of `x` with.* 6\n.*x\[k\]"):
+                call(X, 6, 2)
+
+
 def test_without_arguments_those_of_the_calls(tmp_path):
     derived = adjit.grad(programs.chain)
     with pytest.raises(WrongCall, match="save without arguments\n  It was called with none so far"):

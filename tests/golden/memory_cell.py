@@ -3,18 +3,33 @@ import math
 import numpy as np
 from numba import njit
 
-BEYOND = "an index may be out of bounds where this code takes it not to be"
+IN_LOOP = "an axis\n  in a loop that is checked before it runs"
 
 
-class Stretched(Exception):
-    """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
+class OutOfBounds(IndexError):
+    """An index of the program is out of bounds: `where` says of what and, in lines of its own, at which place."""
+
+    def __init__(self, where, index, extent):
+        super().__init__(where, index, extent)
+        self.where, self.index, self.extent = where, index, extent
+
+    def __str__(self):
+        what, *lines = self.where.splitlines()
+        return "\n".join((f"index {self.index} is out of bounds for {what} with size {self.extent}", *lines))
+
+
+class BeyondLoop(OutOfBounds):
+    """An index is out of bounds in a loop of which all trips are checked before it, those that a `break` or a condition
+    leaves out among them. Users of `source` alone see it."""
 
 
 @njit
 def check_bounds(least, greatest, extent):
-    """Stretched if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
-    if least <= greatest and not (-extent <= least and greatest < extent):
-        raise Stretched(BEYOND)
+    """BeyondLoop if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
+    if least <= greatest and least < -extent:
+        raise BeyondLoop(IN_LOOP, least, extent)
+    if least <= greatest and greatest >= extent:
+        raise BeyondLoop(IN_LOOP, greatest, extent)
 
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)

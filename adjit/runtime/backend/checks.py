@@ -8,18 +8,19 @@ In: extents or numbers. Out: instructions. As functions of their own numba would
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import signature
 
-from adjit.errors import Stretched
+from adjit.errors import BeyondLoop, OutOfBounds, Stretched, UnfitMask
 from adjit.runtime.backend.arrays import told
 from adjit.runtime.library.checks import (
-    BEYOND,
+    IN_LOOP,
     OTHER_ITEM,
     OTHER_OUTPUT,
     STRETCHED,
@@ -28,6 +29,8 @@ from adjit.runtime.library.checks import (
     UNSTORED,
     broadcast_extent,
     check_bounds,
+    check_index,
+    check_mask,
     inner_extent,
     item_extent,
     output_extent,
@@ -155,11 +158,71 @@ def _bounded(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     is_high = builder.icmp_signed(">=", greatest, extent)
     is_any = builder.icmp_signed("<=", least, greatest)
     with builder.if_then(builder.and_(is_any, builder.or_(is_low, is_high)), likely=False):
-        context.call_conv.return_user_exc(builder, Stretched, (BEYOND,))
+        given = builder.function.args[:2]
+        beyond = _beyond(context, builder.module, [a.type for a in given])
+        builder.ret(builder.call(beyond, (*given, builder.select(is_low, least, greatest), extent)))
     return context.get_dummy_value()
 
 
+def _beyond(context: Any, module: Any, given: Sequence[Any]) -> Any:
+    """What raises the error of an index: once for all checks of a function, as it takes longer to compile than these.
+
+    given: the types of what a compiled function has first, where its result and its error go.
+    """
+    name = "adjit_beyond"
+    if name in module.globals:
+        return module.globals[name]
+    word = ir.IntType(64)
+    made = ir.Function(module, ir.FunctionType(ir.IntType(32), (*given, word, word)), name)
+    made.linkage = "internal"
+    made.attributes.add("noinline")
+    builder = ir.IRBuilder(made.append_basic_block())
+    said, known = (IN_LOOP, *made.args[2:]), (None, types.intp, types.intp)
+    context.call_conv.return_dynamic_user_exc(builder, BeyondLoop, said, known)
+    return made
+
+
 told(check_bounds, _of_three, _bounded, 3)
+
+
+def _told_at(function: Any, error: type[Exception], order: Sequence[int]) -> Callable[[Any], Any]:
+    """Registers what says of integers whether they are right. The error has the place that the function is called with
+    last, a literal, and of the integers these."""
+    signature = inspect.signature(function)
+
+    def typer(context: Any) -> Any:
+        def typed(*args: types.Type, **named: types.Type) -> types.Type | None:
+            *integers, where = signature.bind(*args, **named).args
+            is_literal = isinstance(where, types.StringLiteral)
+            return types.none if is_literal and all(isinstance(t, types.Integer) for t in integers) else None
+
+        typed.__signature__ = signature  # type: ignore[attr-defined]
+        return typed
+
+    def register(holds: Any) -> Any:
+        def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            *kinds, where = sig.args
+            given = [context.cast(builder, a, t, types.intp) for a, t in zip(args, kinds, strict=False)]
+            with builder.if_then(builder.not_(holds(builder, *given)), likely=False):
+                said = (where.literal_value, *(given[k] for k in order))
+                context.call_conv.return_dynamic_user_exc(builder, error, said, (None, *[types.intp] * len(order)))
+            return context.get_dummy_value()
+
+        told(function, typer, lower, len(signature.parameters))
+        return holds
+
+    return register
+
+
+@_told_at(check_index, OutOfBounds, (0, 1))
+def _has_element(builder: Any, index: Any, extent: Any) -> Any:
+    is_low = builder.icmp_signed("<", index, builder.neg(extent))
+    return builder.not_(builder.or_(is_low, builder.icmp_signed(">=", index, extent)))
+
+
+@_told_at(check_mask, UnfitMask, (0, 1))
+def _fits(builder: Any, extent: Any, own: Any) -> Any:
+    return _equal(builder, extent, own)
 
 
 # ------------------------------------------------------------------------------------------------------------- integers

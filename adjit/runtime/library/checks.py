@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from adjit.errors import Aliased, OutOfBounds, Stretched, TypeMismatch, UnfitMask
+from adjit.errors import Aliased, BeyondLoop, OutOfBounds, Stretched, TypeMismatch, UnfitMask
 
 UNFIT = "operands could not be broadcast together"
 UNFIT_FACTORS = "the factors of a product have shapes that do not fit"
 UNSTORED = "could not broadcast the value into the shape of the target"
 OTHER_ITEM = "arrays of different shapes where a list that grows takes its items to be of one shape"
 OTHER_OUTPUT = "an array has another shape than what is put into it"
+IN_LOOP = "an axis\n  in a loop that is checked before it runs"
 STRETCHED = "two axes differ in length where this code takes them to be the same"
-BEYOND = "an index may be out of bounds where this code takes it not to be"
 
 
 def broadcast_extent(left: int, right: int) -> int:
@@ -75,19 +75,19 @@ def slice_inside(start: int, stop: int, extent: int) -> None:
 
 
 def check_bounds(least: int, greatest: int, extent: int) -> None:
-    """Stretched if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
-    if least <= greatest and not (-extent <= least and greatest < extent):
-        raise Stretched(BEYOND)
+    """BeyondLoop if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
+    if least <= greatest and least < -extent:
+        raise BeyondLoop(IN_LOOP, least, extent)
+    if least <= greatest and greatest >= extent:
+        raise BeyondLoop(IN_LOOP, greatest, extent)
 
 
-@njit
 def check_index(index: int, extent: int, where: str) -> None:
     """OutOfBounds if an axis of this extent has no element at the index, which may count from its end."""
     if not -extent <= index < extent:
         raise OutOfBounds(where, index, extent)
 
 
-@njit
 def check_mask(extent: int, own: int, where: str) -> None:
     """UnfitMask if an axis of this extent is chosen from by a mask of another one."""
     if own != extent:

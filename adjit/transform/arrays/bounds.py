@@ -8,8 +8,9 @@ In: a function with indices of which that is not known yet. Out: the same with c
         k = find(x, k); z[k] = s         check_index(k, z.size, where="...")                   before the store
 
 With `may_assume`, a check before the loops may be too strict: it takes all trips to be made, and elements that an index
-is loaded from to be read, all of them. It raises Stretched, and the caller takes the code that assumes nothing, as of
-sizes: there each index is looked at where it is used. So is one here that follows from no more than its own trip.
+is loaded from to be read, all of them. It raises BeyondLoop, which is Stretched, and the caller takes the code that
+assumes nothing, as of sizes: there each index is looked at where it is used. So is one here that follows from no more
+than its own trip.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit, objmode
 from numba.extending import is_jitted
 
+from adjit.errors import AdjitError
 from adjit.transform import ir
 from adjit.transform.emit import special
 from adjit.transform.emit.bundled import Bundle, Untyped
@@ -160,7 +161,11 @@ class _Head:
         if isinstance(value, type) and "__init__" in vars(value):
             return libcst.parse_module(inspect.getsource(value)).visit(Untyped()).code.strip()
         if isinstance(value, type):
-            return f'class {value.__name__}(Exception):\n    """{inspect.getdoc(value)}"""'
+            base = value.__bases__[0]
+            own = base.__name__ if base is not AdjitError else "Exception"
+            if base is not AdjitError:
+                self.add(own, base)
+            return f'class {value.__name__}({own}):\n    """{_documented(value)}"""'
         function = value.py_func if is_jitted(value) else value
         for used in (*function.__code__.co_names, *function.__code__.co_freevars):
             if used in function.__globals__:
@@ -189,6 +194,11 @@ class _Bare(libcst.CSTTransformer):
 
     def leave_Param(self, original_node: libcst.Param, updated_node: libcst.Param) -> libcst.Param:
         return updated_node.with_changes(annotation=None)
+
+
+def _documented(value: Any) -> str:
+    """What a class says of itself, with its margin."""
+    return str(inspect.getdoc(value)).replace("\n", f"\n{INDENT}")
 
 
 def _is_ours(value: Any) -> bool:

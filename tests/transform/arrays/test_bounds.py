@@ -7,7 +7,7 @@ import pytest
 from numba import types
 
 import adjit
-from adjit.errors import Stretched
+from adjit.errors import BeyondLoop
 from adjit.runtime.library import check_bounds, check_index, check_mask, index_range
 from adjit.transform import ir, pipeline
 from adjit.transform.analysis.effects import is_unsure
@@ -294,5 +294,5 @@ def test_the_text_says_what_it_takes_for_granted():
     scope: dict[str, object] = {"np": np, "check_bounds": check_bounds}
     exec(adjit.grad(of_length).source(X, 3).partition("\n\n\n")[0], scope)
     np.testing.assert_allclose(scope["of_length_grad"](X, 3), adjit.grad(of_length)(X, 3), rtol=1e-14)
-    with pytest.raises(Stretched, match="out of bounds"):
+    with pytest.raises(BeyondLoop, match="index 4 is out of bounds for an axis with size 4"):
         scope["of_length_grad"](X, 4)
