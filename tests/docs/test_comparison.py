@@ -11,7 +11,8 @@ RESULTS = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
 def measured():
     """Of each shared workload the adjoint's time as a multiple of the one by hand and of the function, and the first
     call's seconds."""
-    chapter = RESULTS.partition("shared workloads\n")[2].partition("largest difference")[0]
+    chapters = [RESULTS.partition(f"{title}\n")[2] for title in ("shared workloads", "finite volumes")]
+    chapter = "".join(one.partition("largest difference")[0] for one in chapters)
     own = r"\| +[\d.]+ +([\d.]+) +([\d.]+) +(?:[\d.]+ +)?\| +([\d.]+)"
     rows = re.findall(rf"^(\w+) +[\d.]+ +[\d.]+ +[\d.]+ {own}", chapter, re.M)
     return {name: tuple(map(float, numbers)) for name, *numbers in rows}
@@ -20,7 +21,7 @@ def measured():
 def test_multiples_are_those_measured():
     stated = dict(re.findall(r"^\| (\w+): [^|]*\| ([\d.]+) \|", PAGE, re.MULTILINE))
     found = measured()
-    assert len(found) == 6
+    assert len(found) == 7
     assert {name: float(number) for name, number in stated.items()} == {name: row[0] for name, row in found.items()}
 
 
@@ -37,8 +38,11 @@ def test_multiples_of_the_function_are_measured():
 
 
 def test_first_calls_are_measured():
-    seconds = [float(s) for s in re.findall(r"\| +([\d.]+) +[\d.]+e[-+]\d+  \w", RESULTS.partition("NumPy style")[0])]
+    rows = re.findall(r"^(\w+).*\| +([\d.]+) +[\d.]+e[-+]\d+  \w", RESULTS.partition("NumPy style")[0], re.MULTILINE)
+    seconds = [float(number) for name, number in rows if name != "euler2d"]
     assert len(seconds) >= 18
     low, high = min(seconds), max(seconds)
-    assert f"The first call took {low:.1f} to {high:.1f} s." in PAGE
-    assert f"({low:.1f} to {high:.1f} s for the workloads below)" in PAGE
+    # that one was measured beside other work, so that its processor time counts
+    longest = re.search(r"of the first call (\d+) s are processor time", RESULTS)[1]
+    assert f"The first call took {low:.1f} to {high:.1f} s, and {longest} s of processor time for euler2d." in PAGE
+    assert f"({low:.1f} to {high:.1f} s for most workloads below, {longest} s for one)" in PAGE

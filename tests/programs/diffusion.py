@@ -1,4 +1,4 @@
-"""Diffusion in place, from left to right: the program of the README, for tests of what is told of a derivative."""
+"""Diffusion in place, from left to right, for tests of what is told of a derivative."""
 
 import numpy as np
 
