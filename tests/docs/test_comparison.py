@@ -46,3 +46,29 @@ def test_first_calls_are_measured():
     longest = re.search(r"of the first call (\d+) s are processor time", RESULTS)[1]
     assert f"The first call took {low:.1f} to {high:.1f} s, and {longest} s of processor time for euler2d." in PAGE
     assert f"({low:.1f} to {high:.1f} s for most workloads below, {longest} s for one)" in PAGE
+
+
+def chapter(title):
+    return RESULTS.partition(f"{title}\n")[2].partition("largest difference")[0]
+
+
+def test_other_kinds_are_measured():
+    by_hand = re.findall(
+        r"^[\w -]+?  +[\d.]+ +[\d.]+ +[\d.]+ \| +[\d.]+ +([\d.]+) ", chapter("more kinds"), re.MULTILINE
+    )
+    assert len(by_hand) == 7
+    assert f"adjoints by hand | {min(by_hand)} to {max(by_hand)} |" in PAGE
+    for title, low in (("more kinds", "below 0.01"), ("softmax and its kind", "0.28")):
+        beside = re.findall(r"^adjit/JAX, .*: ([\d.]+), bar", chapter(title), re.MULTILINE)
+        assert min(beside) == low.replace("below 0.01", "0.00")
+        assert f"| JAX | {low} to {max(beside)} |" in PAGE
+    styles = re.findall(
+        r"^\w+ +[\d.]+ +[\d.]+ +([\d.]+) +[\d.]+ +\S+$", RESULTS.partition("NumPy style")[2], re.MULTILINE
+    )
+    assert f"the same as loops, by adjit | {min(styles)} to {max(styles)} |" in PAGE
+    arrays = re.findall(
+        r" x [\d x]+? +[\d.]+ +[\d.]+ +([\d.]+) +\S+$", RESULTS.partition("Array code")[2], re.MULTILINE
+    )
+    assert f"the same as loops, by adjit | {min(arrays)} to {max(arrays)} |" in PAGE
+    mean = re.search(r"libm/hand, geometric mean: ([\d.]+)", RESULTS.partition("shared workloads")[2])[1]
+    assert f"adjit is {1 / float(mean):.1f} times faster than the adjoints by hand" in PAGE
