@@ -346,10 +346,38 @@ def columns_of(x, n):
     return np.dot(np.array(a), np.roll(b, 1)) + sum(c) + max(v) * u[0]
 
 
+class Link:
+    def __init__(self, value, rest=None):
+        self.value, self.rest = value, rest
+
+
+def linked(x, n):
+    # each trip goes to a shorter one, of another kind than where it begins
+    chain, rows, weight = None, (x[0] * n, (x[1], (x[2], ()))), 1.0
+    for k in range(4):
+        chain = Link(x[k % 3] * (k + n), chain)
+    total = 0.0
+    while chain is not None:
+        total += weight * chain.value
+        weight *= 2.0
+        chain = chain.rest
+    while rows:
+        value, rows = rows
+        total = total * value + 1.0
+    return total
+
+
+def linked_in_each_trip(x, n):
+    chain, rows = None, []
+    for k in range(n):
+        chain, rows = Link(x[k % 3] * k, chain), [x[k % 3], rows]
+    return chain.value * chain.rest.value + rows[0] * rows[1][0] * rows[1][1][0]
+
+
 PROGRAMS: list[Callable[..., Any]] = [
     methods, called_later, attributes_that_one_lacks, by_class, matched, changed, alike_changed, stays_the_same,
     which_one, best_of, operators, tuples, tuples_of_numbers, arrays, unpacked, dictionaries, stored_into, rules,
-    on_paths, handed_on, in_objects, returned, early, lists, columns_of,
+    on_paths, handed_on, in_objects, returned, early, lists, columns_of, linked, linked_in_each_trip,
 ]  # fmt: skip
 
 

@@ -609,6 +609,10 @@ def carried_loop(
             moving |= moved
             rooms = {name: each for name, each in rooms.items() if name not in moved}
             continue
+        if unfit := [name for name, slot in slots.items() if not _is_entered(ctx, before, name, slot)]:
+            why = "It holds values of different kinds when the loop starts and after a trip."
+            slots |= {name: _read_by_none(ctx, name, why) for name in unfit}
+            continue
         if count is not None:
             found_room = {n: each for n, each in _rooms(ctx, slots, loop).items() if n not in moving and n in before}
             if found_room != rooms:
@@ -850,6 +854,17 @@ def _wider(ctx: Context, loop: object, name: str, slot: _Slot, value: Value | No
     return _Slot(shape, tuple(merged), slot.guessed)
 
 
+def _is_entered(ctx: Context, before: Env, name: str, slot: _Slot) -> bool:
+    """Whether what a variable holds before a loop is put together as what the loop carries in it."""
+    if slot.shape is None or slot.shape.kind == "poison":
+        return True
+    initial = in_list(before, slot.shape, before.get(name))
+    if initial is None or isinstance(initial, Poison):
+        return True
+    with ctx.builder.region():
+        return leaves_as(ctx, slot.shape, initial) is not None
+
+
 def _is_defined_anew(loop: object, one: Shape, other: Shape) -> bool:
     """Whether a variable has another function each time that a trip is elaborated, of the same text."""
     first, second = (
@@ -908,7 +923,9 @@ def _finish(
         # control has not left when the loop is entered
         start: Sequence[ir.Operand | None] = [ir.boolean(False) if _is_flag(name) else None] * len(slot.types)
         if initial is not None:
-            start = leaves_as(ctx, slot.shape, initial) or start
+            leaves = leaves_as(ctx, slot.shape, initial)
+            assert leaves is not None
+            start = leaves
         if name in rooms and count is not None:
             start = _with_room(frame, start, slot.types, rooms[name], count())
         inits += [_brought(ctx, name, leaf, type_) for leaf, type_ in zip(start, slot.types, strict=True)]

@@ -244,12 +244,14 @@ def _elaborated(
             if (repeated := _called_by_itself(ctx)) is not None:
                 raise RecursesAtRunTime(repeated) from None
             # positions are found by going just as deep
-            raise errors.Unsupported(
-                f"an expression or block of so many levels in {source.name}",
+            fault = errors.Unsupported(
+                f"an expression, a block or an object of so many levels in {source.name}",
                 source.first_line,
                 "Python's stack does not go that deep (see sys.setrecursionlimit).",
-                "Take it apart into several statements.",
-            ) from error
+                "Take it apart into statements; make a list of objects that each trip of a loop puts into another.",
+            )
+            fault.wants_constant = True  # a loop that is written out makes other objects
+            raise fault from error
         if ctx.kernel is not None:
             check_result(source, result)
         tree, yields = result_of(source, result)

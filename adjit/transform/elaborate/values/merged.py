@@ -129,7 +129,8 @@ def _place_in(shape: Shape, option: Shape) -> int | None:
     """Which of the options it is."""
     if option in shape.parts:
         return shape.parts.index(option)
-    return next((k for k, part in enumerate(shape.parts) if joint(part, option) == part), None)
+    known = ((k, part, chooses) for chooses in (False, True) for k, part in enumerate(shape.parts))
+    return next((k for k, part, chooses in known if joint(part, option, chooses) == part), None)
 
 
 def leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:
