@@ -55,10 +55,10 @@ builtin.decomposition(math.fmod)(lambda x, y: np.fmod(float(x), float(y)))
 
 
 def power(x, y, *, z):
-    """x ** y. With respect to x: 0 at 0 ** 0, else what y * x ** (y - 1) gives, so each further derivative is right,
-    for x == 0 with y = 1, 2, .. as for an active y at 0. With respect to y: 0 at x == 0.
+    """x ** y. With respect to x: 0 at 0 ** 0 and nan ** 0, else what y * x ** (y - 1) gives, so each further derivative
+    is right, for x == 0 with y = 1, 2, .. as for an active y at 0. With respect to y: 0 at x == 0.
     """
-    of_base = 0 if y == 0 and x == 0 else y * x ** (y - 1)
+    of_base = 0 if y == 0 and not abs(x) > 0 else y * x ** (y - 1)
     of_exponent = 0 if x == 0 and y >= 0 else z * np.log(x)
     return of_base, of_exponent
 

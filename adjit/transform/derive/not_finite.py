@@ -62,6 +62,8 @@ ASKING = (
 )  # fmt: skip
 _EQUALITIES = (operator.eq, operator.ne, np.equal, np.not_equal)
 _NOTS = (operator.not_, operator.invert, np.logical_not)
+# the places where a mask holds
+_PLACES = (np.flatnonzero, np.nonzero, np.argwhere)
 
 
 def is_bounded(op: ir.Call) -> bool:
@@ -170,7 +172,10 @@ class NotFinite:
 
     def _asked(self, function: ir.Function) -> set[ir.Operand]:
         """What goes into the function, and into what it asks whether it is finite, or which a mask chooses of."""
-        asked = [self._find(a) for op in function.body.inside for a in self._asked_by(op)]
+        inside = function.body.inside
+        places = self._reached(self._find(place) for op in inside for place in self._places_by(op))
+        asked = [self._find(a) for op in inside for a in self._asked_by(op)]
+        asked += [self._find(op.array) for op in inside if isinstance(op, ir.Load) and not places.isdisjoint(op.index)]
         return {o for o in _closure(asked, lambda o: self._into.get(o, ())) if o in self._args or o not in self._into}
 
     def _asked_by(self, op: ir.Op) -> Iterable[ir.Operand]:
@@ -181,6 +186,13 @@ class NotFinite:
         if op.callee in ASKING or (op.callee in _EQUALITIES and op.args[0] is op.args[1]):
             return op.args
         return op.args[1:] if op.callee is ir.select and self.is_of_mask(op.args[0]) else ()
+
+    def _places_by(self, op: ir.Op) -> Iterator[ir.Operand]:
+        """Arrays of the places where a mask holds."""
+        if isinstance(op, ir.Call) and op.callee in _PLACES:
+            yield from op.outs
+        elif isinstance(op, ir.If) and self.is_of_mask(op.condition):
+            yield from (o for o in self._chosen(op) if ir.is_reference(o) and not ir.is_float(o.type))
 
     @staticmethod
     def _chosen(op: ir.If) -> Iterator[ir.Operand]:

@@ -170,6 +170,10 @@ def selected(p, y):
     return np.sum(np.where(np.isfinite(y), r, 0.0)) + np.sum(r[~np.isnan(y)]) + np.sum(r, where=~np.isnan(y))
 
 
+def to_the_power_of_zero(p, y):
+    return np.nansum((p * y) ** np.array([1.0, 0.0, 2.0, 3.0]))
+
+
 MISSING = [
     nansum, nan_family, nan_family_in_order, nan_family_along_axes, nan_to_num, skipped_in_a_loop,
     skipped_by_inequality, overwritten, selected,
@@ -218,7 +222,27 @@ def running_sums(p, y, missing):
     return np.sum(np.sin(r)) + r[0] + np.sum(s * s) + np.sum(q)
 
 
-@pytest.mark.parametrize("function", [packed, filled_under_a_mask, running_sums])
+def read_by_places(p, y, missing):
+    r, total = p * y, 0.0
+    for i in np.nonzero(~missing)[0]:
+        total += r[i] ** 2
+    return total + np.sum((p * y)[np.flatnonzero(~missing)])
+
+
+def read_by_places_of_its_own(p, y, missing):
+    places, n, r, total = np.empty(y.size, np.int64), 0, p * y, 0.0
+    for i in range(y.size):
+        if not missing[i]:
+            places[n] = i
+            n += 1
+    for k in range(n):
+        total += r[places[k]]
+    return total
+
+
+@pytest.mark.parametrize(
+    "function", [packed, filled_under_a_mask, running_sums, read_by_places, read_by_places_of_its_own]
+)
 def test_what_a_mask_or_a_store_leaves_out_of_an_array(function):
     both_ways(function, P, Y, MASK, target="python", strategy=CHEAPEST)
 
@@ -226,6 +250,7 @@ def test_what_a_mask_or_a_store_leaves_out_of_an_array(function):
 def all_of_them(p, y, missing, x, z):
     total = nansum(p, y) + nan_family(p, y) + nan_to_num(p, y) + skipped_in_a_loop(p, y) + overwritten(p, y)
     total += packed(p, y, missing) + filled_under_a_mask(p, y, missing) + running_sums(p, y, missing)
+    total += read_by_places(p, y, missing) + read_by_places_of_its_own(p, y, missing)
     return total + by_a_mask(p, y, missing) + time_warp(p + x, z) + stored_under_a_mask(p + x)
 
 
