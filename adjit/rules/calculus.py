@@ -186,6 +186,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 def bincount(x, weights=None, minlength=0):
     if weights is not None:
         return np.bincount(x, weights, minlength)
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
     counts = np.bincount(x)
     if minlength == 0:
         return counts

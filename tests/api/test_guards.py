@@ -1,5 +1,8 @@
 """Indices out of bounds and `debug="nan"`: errors at the user's line, in both sweeps, where something is wrong."""
 
+import linecache
+import re
+
 import numpy as np
 import pytest
 
@@ -135,6 +138,66 @@ def test_masks_of_another_length_are_told_of(function, rows: tuple[int, ...], wh
     assert np.all(np.isfinite(adjit.grad(function, target="python")(X, np.ones((*rows, 4), bool))))
 
 
+SIZES = [
+    "np.zeros(n)", "np.ones(n - 2)", "np.full(n, x[0])", "np.full(n, 2.0)", "np.eye(n)", "np.eye(2, M=n)",
+    "np.identity(n)", "np.zeros((2, n))", "np.zeros((n, x.size), dtype=complex).real", "np.zeros(x.size - 5)",
+    "np.broadcast_to(x, (n, x.size))", "np.ones(-1)", "np.zeros([n])",
+]  # fmt: skip
+
+
+def sized(text: str):
+    scope: dict[str, object] = {"np": np}
+    lines = f"def made(x, n):\n    y = {text}\n    return np.sum(y) * x[0] + x[1]\n"
+    name = f"<sized {text}>"
+    linecache.cache[name] = len(lines), None, lines.splitlines(keepends=True), name
+    exec(compile(lines, name, "exec"), scope)
+    return scope["made"]
+
+
+@pytest.mark.parametrize("text", SIZES)
+def test_negative_sizes_are_told_of(text: str) -> None:
+    function = sized(text)
+    with pytest.raises(ValueError, match="negative|non-negative"):
+        function(X, -1)
+    says = (
+        rf"negative dimensions are not allowed\n  {re.escape(f'<sized {text}>')}:2 in made\n    y = {re.escape(text)}"
+    )
+    for call in (
+        lambda: adjit.grad(function, wrt="x", target="python")(X, -1),
+        lambda: adjit.jvp(lambda x: function(x, -1), (X,), (X,), target="python"),
+        lambda: adjit.vjp(function, X, -1, target="python"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            call()
+    if "n" in text.replace("np.", "").replace("ones", ""):
+        value, slope = adjit.value_and_grad(function, wrt="x", target="python")(X, 3)
+        assert value == pytest.approx(function(X, 3), rel=1e-14)
+        assert np.all(np.isfinite(slope))
+    assert "check_size" not in adjit.grad(function, wrt="x", boundscheck=False).source(X, 3)
+
+
+def of_known_sizes(x, n):
+    m = max(n, 0)
+    y, z, w = np.zeros(x.size), np.zeros((x.size + 2, 3)), np.ones(m // 2 + 1)
+    for i in range(n):
+        y[i] += np.sum(np.full(n - i, x[i]) + np.zeros(i + n)[: n - i])
+    if n > 3:
+        y += np.sum(np.ones(n - 3)) * x
+    return np.sum(y * x) + np.sum(z) + np.sum(w)
+
+
+def of_both(x, n):
+    return np.sum(np.zeros(n) + x[0]) + np.sum(np.ones(n + 2) * x[1])
+
+
+def test_sizes_that_are_known_are_not_checked() -> None:
+    assert "check_size" not in adjit.grad(of_known_sizes).source(X, 3)
+    assert adjit.grad(of_both).source(X, 3).count("check_size") == 1
+    for size in (0, 2, 4):
+        value, slope = adjit.value_and_grad(of_known_sizes, target="python")(X, size)
+        assert value == pytest.approx(of_known_sizes(X, size), rel=1e-14)
+
+
 def logarithms(x):
     s = 0.0
     for v in x:
@@ -182,6 +245,9 @@ def test_compiled_alike() -> None:
             adjit.grad(updated_through)(X, np.ones(size, bool))
     with pytest.raises(IndexError, match=r"(?s)axis 0 of `x`: its size is 4, .* mask 5\n.*x\[mask\]"):
         adjit.jvp(read_through, (X, np.ones(5, bool)), (X, None))
+    for call in (lambda: adjit.grad(of_both)(X, -1), lambda: adjit.vjp(of_both, X, -2)):
+        with pytest.raises(ValueError, match=r"negative dimensions are not allowed\n.*test_guards\.py:\d+ in of_both"):
+            call()
     with pytest.raises(FloatingPointError, match=r"(?s)`y` is nan.*y = np\.log\(v\)"):
         adjit.grad(logarithms, debug="nan")(-X)
 

@@ -147,6 +147,8 @@ decomposition(np.polymul)(lambda a1, a2: np.convolve(np.trim_zeros(a1, "f"), np.
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     if full or cov:
         raise NotImplementedError("np.polyfit with `full` or `cov`")
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
     powers = np.vander(x, deg + 1)
     weights = np.ones(x.size) if w is None else w
     rows = powers * weights.reshape(-1, 1)

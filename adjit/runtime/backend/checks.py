@@ -31,6 +31,7 @@ from adjit.runtime.library.checks import (
     check_bounds,
     check_index,
     check_mask,
+    check_size,
     inner_extent,
     item_extent,
     output_extent,
@@ -185,9 +186,9 @@ def _beyond(context: Any, module: Any, given: Sequence[Any]) -> Any:
 told(check_bounds, _of_three, _bounded, 3)
 
 
-def _told_at(function: Any, error: type[Exception], order: Sequence[int]) -> Callable[[Any], Any]:
+def _told_at(function: Any, error: type[Exception], has_integers: bool = True) -> Callable[[Any], Any]:
     """Registers what says of integers whether they are right. The error has the place that the function is called with
-    last, a literal, and of the integers these."""
+    last, a literal, and the integers, if it has them."""
     signature = inspect.signature(function)
 
     def typer(context: Any) -> Any:
@@ -204,8 +205,11 @@ def _told_at(function: Any, error: type[Exception], order: Sequence[int]) -> Cal
             *kinds, where = sig.args
             given = [context.cast(builder, a, t, types.intp) for a, t in zip(args, kinds, strict=False)]
             with builder.if_then(builder.not_(holds(builder, *given)), likely=False):
-                said = (where.literal_value, *(given[k] for k in order))
-                context.call_conv.return_dynamic_user_exc(builder, error, said, (None, *[types.intp] * len(order)))
+                said, known = (where.literal_value, *given), (None, *[types.intp] * len(given))
+                if has_integers:
+                    context.call_conv.return_dynamic_user_exc(builder, error, said, known)
+                else:
+                    context.call_conv.return_user_exc(builder, error, said[:1])
             return context.get_dummy_value()
 
         told(function, typer, lower, len(signature.parameters))
@@ -214,15 +218,20 @@ def _told_at(function: Any, error: type[Exception], order: Sequence[int]) -> Cal
     return register
 
 
-@_told_at(check_index, OutOfBounds, (0, 1))
+@_told_at(check_index, OutOfBounds)
 def _has_element(builder: Any, index: Any, extent: Any) -> Any:
     is_low = builder.icmp_signed("<", index, builder.neg(extent))
     return builder.not_(builder.or_(is_low, builder.icmp_signed(">=", index, extent)))
 
 
-@_told_at(check_mask, UnfitMask, (0, 1))
+@_told_at(check_mask, UnfitMask)
 def _fits(builder: Any, extent: Any, own: Any) -> Any:
     return _equal(builder, extent, own)
+
+
+@_told_at(check_size, ValueError, has_integers=False)
+def _is_size(builder: Any, extent: Any) -> Any:
+    return builder.icmp_signed(">=", extent, extent.type(0))
 
 
 # ------------------------------------------------------------------------------------------------------------- integers

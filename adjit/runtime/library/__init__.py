@@ -14,6 +14,7 @@ from adjit.runtime.library.checks import (
     check_mask,
     check_output,
     check_separate,
+    check_size,
     has_nan,
     index_range,
     inner_extent,

@@ -94,6 +94,12 @@ def check_mask(extent: int, own: int, where: str) -> None:
         raise UnfitMask(where, extent, own)
 
 
+def check_size(extent: int, where: str) -> None:
+    """ValueError, which says where, if an array is made with an axis of less than no elements."""
+    if extent < 0:
+        raise ValueError(where)
+
+
 @njit
 def index_range(indices: Any) -> tuple[int, int]:
     """The least and the greatest of an array of integers; 0 and -1 where it has none."""

@@ -18,6 +18,7 @@ from adjit.runtime.library import (
     check_bounds,
     check_index,
     check_mask,
+    check_size,
     inner_extent,
     item_extent,
     output_extent,
@@ -33,12 +34,17 @@ _OF_INDICES = (check_bounds, check_index)
 
 def is_check(op: ir.Op) -> bool:
     """Whether an operation may raise an error, and does nothing else but to give an extent."""
-    return isinstance(op, ir.Call) and op.callee in (*_OF_EXTENTS, *_OF_INDICES)
+    return isinstance(op, ir.Call) and op.callee in (*_OF_EXTENTS, *_OF_INDICES, check_size)
 
 
 def is_check_of_extents(op: ir.Op) -> bool:
     """Whether it is one of two extents."""
     return isinstance(op, ir.Call) and op.callee in _OF_EXTENTS
+
+
+def is_check_of_size(op: ir.Op) -> bool:
+    """Whether it is one of an extent that the program gives."""
+    return isinstance(op, ir.Call) and op.callee is check_size
 
 
 def draws(op: ir.Op) -> bool:

@@ -26,7 +26,7 @@ from adjit.runtime.library import check_bounds, check_index, check_mask, index_r
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Chain, Iterations, Symbol
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.effects import has_effect, is_check, is_unsure
+from adjit.transform.analysis.effects import has_effect, is_check, is_check_of_size, is_unsure
 from adjit.transform.analysis.ranges import Found, Range, Ranges, is_natural
 from adjit.transform.arrays.size_checks import Beforehand, Inside
 from adjit.transform.rewrite.affine_ops import Writer
@@ -36,7 +36,7 @@ _Ends = tuple[Affine, ...]
 
 def settle_indices(function: ir.Function, may_assume: bool) -> ir.Function:
     """The function with checks of the indices that may be out of bounds, and none of which that is not known."""
-    if not any(map(is_unsure, function.body.inside)):
+    if not any(is_unsure(op) or is_check_of_size(op) for op in function.body.inside):
         return function
     made = _Checks(function, may_assume)
     body = ir.replaced(function.body, made.instead)
@@ -44,8 +44,9 @@ def settle_indices(function: ir.Function, may_assume: bool) -> ir.Function:
 
 
 def unchecked(function: ir.Function) -> ir.Function:
-    """The function with all indices taken to be in bounds, and all masks to fit."""
-    kept = ir.replaced(function.body, {op: () for op in function.body.inside if _is_of_mask(op)})
+    """The function with all indices taken to be in bounds, all masks to fit, and no size to be below zero."""
+    left_out = [op for op in function.body.inside if _is_of_mask(op) or is_check_of_size(op)]
+    kept = ir.replaced(function.body, dict.fromkeys(left_out, ()))
     return ir.with_body(function, ir.rewritten(kept, _sure))
 
 
@@ -99,6 +100,8 @@ class _Checks:
         # what has happened once cannot be made anew
         happens = any(has_effect(op) and not is_check(op) and not isinstance(op, ir.Raise) for op in self.places)
         self._may_assume, self._is_repeatable = may_assume, not happens
+        self._natural: list[tuple[Chain, Affine]] = []  # what is checked not to be below zero
+        self.instead.update((op, ()) for op in self.places if is_check_of_size(op) and self._is_natural(op))
         in_place = {op: self._settled(op) for op in self.places if is_unsure(op)}
         for place in {**in_place, **dict.fromkeys(filter(None, self._demands))}:
             before = [*self._before(place), *in_place.get(place, ())]
@@ -140,6 +143,28 @@ class _Checks:
         place, elements = self._place(op), dict[ir.Operand, tuple[ir.Var, ir.Var]]()
         found = _InArrays(self, place, elements, made=True).ranges.of(index, self.places[op].chain)
         return found is not None and all(self._is_inside(place, r.lows, r.highs, extent.times(r.scale)) for r in found)
+
+    def _is_natural(self, op: ir.Op) -> bool:
+        """Whether the size that a check is of is surely not below zero; else it is not where that has been checked."""
+        (size,), chain = op.operands, self.places[op].chain
+        value, ranges = self.iterations.value(size), Ranges(self.iterations, lambda load: None, made=True)
+        facts = [Affine(), *(fact for around, fact in self._natural if _begins_with(chain, around))]
+
+        def is_known(low: Affine) -> bool:
+            own = [s for s, factor in low.terms.items() if factor > 0 and isinstance(s, ir.Var) and is_from_zero(s)]
+            rest = low.substituted(dict.fromkeys(own, Affine()))
+            return any(is_natural(self.iterations, chain, rest.plus(fact, -1)) for fact in facts)
+
+        def is_from_zero(operand: ir.Operand) -> bool:
+            found = ranges.of(operand, chain)
+            alone = Affine({operand: 1})
+            return found is not None and all(any(is_known(low) for low in one.lows if low != alone) for one in found)
+
+        if (value is not None and is_known(value)) or is_from_zero(size):
+            return True
+        if value is not None:
+            self._natural.append((chain, value))
+        return False
 
     def _is_inside(self, op: ir.Op, lows: _Ends, highs: _Ends, extent: Affine) -> bool:
         """Whether one of each of the ends is in bounds wherever the operation is run."""

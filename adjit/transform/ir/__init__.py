@@ -60,6 +60,7 @@ from adjit.transform.ir.core import (
     of_kinds,
     pairs,
     place_of,
+    said_at,
     select,
 )
 from adjit.transform.ir.launches import Barrier, External, Launch, external, of_cuda

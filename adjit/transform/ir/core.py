@@ -344,9 +344,14 @@ def pairs(tree: Tree) -> list[Pair]:
 def axis_at(origin: Origin | None, array: Operand, axis: int) -> str:
     """What an error says of an index: the axis and the array, and the line of the user's."""
     called = f" of `{array.name}`" if isinstance(array, Var) else ""
+    return said_at(origin, f"axis {axis}{called}")
+
+
+def said_at(origin: Origin | None, what: str) -> str:
+    """What an error says, and the line of the user's."""
     place = place_of(origin)
     lines = [] if place is None else dataclasses.replace(place, column=0, end_column=0).lines()[:2]
-    return "\n  ".join((f"axis {axis}{called}", *lines))
+    return "\n  ".join((what, *lines))
 
 
 def place_of(origin: Origin | None) -> Place | None:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from numba import types
 
 from adjit import errors
+from adjit.runtime.library import check_size
 from adjit.transform import ir
 from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.elementwise import operand
@@ -28,6 +29,8 @@ from adjit.transform.elaborate.values.values import (
     is_scalar,
 )
 from adjit.transform.ir.types import dtype_of
+
+NEGATIVE = "negative dimensions are not allowed"
 
 Handler = Callable[[Frame, list[Value], dict[str, Value]], Value]
 
@@ -114,6 +117,22 @@ def shape_argument(frame: Frame, value: Value) -> tuple[ir.Operand, ...]:
     if isinstance(value, TupleValue):
         return tuple(as_index(frame.ctx, v, "an extent") for v in value.items)
     return (as_index(frame.ctx, value, "the shape"),)
+
+
+def sizes_argument(frame: Frame, value: Value) -> tuple[ir.Operand, ...]:
+    """The shape of a new array that the program gives."""
+    return tuple(checked_size(frame, extent) for extent in shape_argument(frame, value))
+
+
+def checked_size(frame: Frame, extent: ir.Operand) -> ir.Operand:
+    """An extent of a new array, of which it is checked that it is not below zero; what rules give never is."""
+    ctx = frame.ctx
+    is_known = isinstance(extent, ir.Const) and extent.value >= 0
+    if is_known or frame.is_rule or ctx.kernel is not None:
+        return extent
+    where = (("where", ir.said_at(ctx.builder.origin, NEGATIVE)),)
+    ctx.builder.emit(ir.Call(callee=check_size, args=(extent,), outs=(), options=where, effect=True))
+    return extent if isinstance(extent, ir.Var) else ir.integer(0)
 
 
 Type = TypeVar("Type", types.Type, types.Type | None)

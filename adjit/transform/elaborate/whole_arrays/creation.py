@@ -32,8 +32,15 @@ from adjit.transform.elaborate.values.elementwise import (
     paired,
     store_all,
 )
-from adjit.transform.elaborate.values.frame import Context, Frame, structured_dtype, wrap
-from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, shape_argument, taken, takes
+from adjit.transform.elaborate.values.frame import Context, Frame, as_index, structured_dtype, wrap
+from adjit.transform.elaborate.values.handlers import (
+    Handler,
+    checked_size,
+    dtype_argument,
+    sizes_argument,
+    taken,
+    takes,
+)
 from adjit.transform.elaborate.values.values import (
     Complex,
     Index,
@@ -69,7 +76,7 @@ def _creator(name: str, fill: int | None) -> Handler:
         if (fields := _fields(frame, kind)) is not None:
             return frame.ctx.call(frame, Static(structured.filled), [shape, fields, ir.integer(fill or 0)], {})
         type_ = dtype_argument(frame, kind, types.float64)
-        return allocated(frame.ctx, shape_argument(frame, shape), type_, fill, "array")
+        return allocated(frame.ctx, sizes_argument(frame, shape), type_, fill, "array")
 
     return takes(name, "shape dtype?", create)
 
@@ -85,7 +92,7 @@ def _like_creator(name: str, fill: int | None) -> Handler:
 
 
 def _full(frame: Frame, shape: Value, value: Number, kind: Value | None) -> Value:
-    return _filled(frame, shape_argument(frame, shape), value, kind)
+    return _filled(frame, sizes_argument(frame, shape), value, kind)
 
 
 def _full_like(frame: Frame, prototype: Value, value: Number, kind: Value | None) -> Value:
@@ -160,10 +167,15 @@ def _count_of(ends: Sequence[ir.Operand]) -> int | None:
 
 def _eye(callee: Any) -> Handler:
     """np.eye and np.identity: a call of numba's, of which those of complex numbers are made."""
+    signature = inspect.signature(callee)
 
     def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         ctx = frame.ctx
-        position = list(inspect.signature(callee).parameters).index("dtype")
+        position = list(signature.parameters).index("dtype")
+        bound = signature.bind_partial(*args, **named).arguments
+        for extent in (value for name, value in bound.items() if name in ("N", "M", "n")):
+            if is_scalar(extent):
+                checked_size(frame, as_index(ctx, extent, "the shape"))
         given = named.get("dtype") if len(args) <= position else args[position]
         kind = None if not isinstance(given, Static) else dtype_of(given.value)
         if not isinstance(kind, types.Complex):

@@ -39,6 +39,7 @@ from adjit.transform.elaborate.values.handlers import (
     dtype_argument,
     refused,
     shape_argument,
+    sizes_argument,
     taken,
     takes,
 )
@@ -334,7 +335,7 @@ def _expand_dims(frame: Frame, owner: Value, axis: Value) -> Value:
 
 def _broadcast_to(frame: Frame, value: Value, shape: Value) -> Value:
     ctx = frame.ctx
-    extents = shape_argument(frame, shape)
+    extents = sizes_argument(frame, shape)
     element = stretched(ctx, value, extents)
     check_fits(ctx, extents, value)
     sources = as_lazy(ctx, value).sources if is_array(value) else ()
