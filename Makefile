@@ -1,23 +1,27 @@
-# Each target sets up what it needs in .venv; on a fresh machine only make and a Python are required.
+# You need make and Python 3.11 or newer. Each target installs its packages into .venv.
 #
-#   make demo        fit a Gaussian mixture to real data with a generated gradient
-#   make demo-cuda   look into the ground with sound: a program of CUDA kernels, on a GPU or, without one, on the CPU
-#   make test        the test suite (a few minutes);  make test-long  all tests, and 2,000 random programs of today
-#   make test-bridges  with torch, JAX, PyTensor, PyMC, Dask, MPI, matplotlib, scikit-learn and, if it is there, Chromium (gigabytes to install)
-#   make test-cuda   the tests of values of kernels on a GPU: needs one, with its driver
-#   make fuzz        random programs until the time is up: ARGS="--seconds 600 --seed 7"
-#   make bench       generated against hand-written gradients;  make bench-cuda  the same on a GPU, where there is one
-#   make docs        the documentation as a site, build/site/index.html
-#   make lint        ruff and mypy;  make format  lets ruff mend what it can
+#   make demo          fits a Gaussian mixture to real data with a generated gradient
+#   make demo-cuda     finds the speed of sound in the ground with CUDA kernels, on a GPU or on the CPU
+#   make test          runs the test suite (about ten minutes on two cores)
+#   make test-long     runs all tests, and 2,000 random programs
+#   make test-bridges  runs the tests with torch, JAX, PyTensor, PyMC, Dask, MPI, matplotlib, scikit-learn and Chromium
+#                      (installs gigabytes; Chromium only if it is there)
+#   make test-cuda     runs the tests of kernels on a GPU
+#   make fuzz          runs random programs for a given time: ARGS="--seconds 600 --seed 7"
+#   make bench         times generated and hand-written gradients
+#   make bench-cuda    times them on a GPU
+#   make docs          builds the documentation, build/site/index.html
+#   make lint          runs ruff and mypy
+#   make format        lets ruff format and fix the code
 #
-# PYTHON=... chooses the interpreter, WORKERS=... the number of test processes, ARGS=... adds to a command.
+# Variables: PYTHON=... is the interpreter, WORKERS=... the number of test processes, ARGS=... more arguments.
 
 SHELL := /bin/bash
 WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 
-# The first of these that runs, is new enough and can make a virtual environment. (A name on the PATH need not run.)
+# The first candidate that runs, is new enough and can create a virtual environment. (A name on the PATH may not run.)
 CANDIDATES := python3 python3.13 python3.12 python3.11 python3.14 python
 PROBE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in $(CANDIDATES); do if $$p -c '$(PROBE)' >/dev/null 2>&1; then echo $$p; break; fi; done)

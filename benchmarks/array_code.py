@@ -1,4 +1,4 @@
-"""Array code as NumPy users write it, each beside the same as loops: both are differentiated by adjit, and timed.
+"""Array code as NumPy users write it, and the same as loops. adjit differentiates both, and both are timed.
 
 In:  nothing. Out: `PAIRS`, each with the arguments of some sizes. All arguments are of float64 and differentiated.
 

@@ -2,9 +2,9 @@
 
     python benchmarks/backend.py [--shared FOLDER] [--rounds 3] [--parts passes,reading] [NAME ...]
 
-For each workload at its small size, and each program that is calls of libraries (`libraries.py`): the processor time of
-a first gradient, and the time of a later call, with a part left to numba over the same with all of them. Processes take
-turns, and a ratio is that of the best of each: above 1 the part gains. The last row has the geometric means.
+For each small workload and each program of library calls (`libraries.py`), it measures the processor time of a first
+gradient and the time of a later call, once with numba's version of a part and once with adjit's. It prints the ratio of
+the best times: above 1 the part saves time. The processes take turns. The last row has the geometric means.
 """
 
 import argparse

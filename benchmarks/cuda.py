@@ -3,16 +3,17 @@
     python benchmarks/cuda.py [--scale 1.0] [--rounds 15] [--seconds 420] [--out build/bench] [--beside JAX torch]
                               [NAME ...]
 
-Seven workloads (`cuda_workloads.py`), each in float64 and float32, beside other libraries (`cuda_peers.py`) where these
-are installed. Before anything is timed, what each way computes is compared with the hand-written adjoint. Then the ways
-take turns, each with several runs one after another, as in a loop that fits a model; of the rounds medians are taken.
-What sets up the seeds is taken off. Out: `cuda.json`, with all of it, and the table `cuda.md`, which is printed.
-Columns: milliseconds of a run, and those that the host takes to issue it, beside which the device works; gradient over
-primal; adjit over hand; of the rate at which memory is copied, as measured in this run, how much the bytes that a
-gradient has to move make; launches; the most registers of a kernel; the error against the hand-written one.
+Seven workloads (`cuda_workloads.py`), each in float64 and float32, by hand, by adjit, and by other libraries
+(`cuda_peers.py`) if they are installed. First, all results are compared with the hand-written adjoint. Then the ways
+take turns, each with several runs in succession, as in a loop that fits a model. Medians over the rounds count, without
+the time to set up seeds.
 
-Without a GPU it says so and does nothing. With NUMBA_ENABLE_CUDASIM=1 it runs, small, in the simulator: its times mean
-nothing then, but the errors do.
+Out: `cuda.json` with all numbers, and the table `cuda.md`, which is also printed. Columns: milliseconds per run; host
+milliseconds per run, which overlap with the device's; gradient over primal; adjit over hand; the achieved share of the
+rate of a memory copy; launches; the most registers of a kernel; the error against the hand-written adjoint.
+
+Without a GPU it prints a line and does nothing. With NUMBA_ENABLE_CUDASIM=1 it runs small problems in the simulator,
+whose errors are meaningful and whose times are not.
 """
 
 import argparse
@@ -218,9 +219,9 @@ def table(rows, notes):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--scale", type=float, default=None, help="of the sizes; 1 on a GPU")
+    parser.add_argument("--scale", type=float, default=None, help="scales the sizes; 1 on a GPU")
     parser.add_argument("--rounds", type=int, default=None)
-    parser.add_argument("--seconds", type=float, default=420.0, help="after which no further workload is begun")
+    parser.add_argument("--seconds", type=float, default=420.0, help="start no workload after this time")
     parser.add_argument("--beside", nargs="*", default=["JAX", "torch"], metavar="LIBRARY")
     parser.add_argument("--out", type=Path, default=Path("build/bench"))
     asked = parser.parse_args()

@@ -1,12 +1,12 @@
-"""The workloads of `cuda_workloads.py` in JAX and torch, whichever are installed, as their users write them.
+"""The workloads of `cuda_workloads.py` in JAX and torch, if installed, as their users write them.
 
-`ways(name, arguments, wrt, seed)` are the gradients of a workload, by library: functions without arguments, whose
-`wait` waits for what they compute, and whose `found` has it, by the names in `wrt`. `seed` is what an array is pulled
-back along; None where the value is a number.
+`ways(name, arguments, wrt, seed)` returns the gradients of a workload by library, as functions without arguments. Their
+`wait` waits for the result, and `found` returns it by the names in `wrt`. `seed` is the cotangent of an array; None if
+the value is a number.
 
     JAX             one jitted function of the arguments and the seed
     torch           eager, by autograd
-    torch.compile   the same, with what is differentiated compiled; asked for by name, as compiling takes half a minute
+    torch.compile   the same, compiled; only on request (--beside), as compiling takes half a minute
 """
 
 import importlib

@@ -1,11 +1,11 @@
-"""Seven workloads for a GPU, each with kernels and an adjoint written by hand.
+"""Seven workloads for a GPU, each with hand-written kernels and a hand-written adjoint.
 
-What is cleared by hand is so under a condition, as in generated kernels: a store to what is being loaded holds up a
-multiprocessor (adjit/transform/cuda/memory_order.py).
+The hand-written adjoints clear elements under a condition, as generated kernels do: a store to an element that is
+being loaded holds up a multiprocessor (adjit/transform/cuda/memory_order.py).
 
-`workloads(dtype, scale)` makes them in one precision; `scale` is one at the sizes that are measured. Of a workload,
-`ways` are the gradients to be compared, by name: functions without arguments that fill its `bars`, device arrays, from
-what these hold after `fresh`. `primal` runs what is differentiated.
+`workloads(dtype, scale)` creates them in one precision; `scale` is 1 for the published sizes. The `ways` of a workload
+are the gradients to compare, by name. They are functions without arguments that add to the device arrays `bars`, which
+`fresh` resets. `primal` runs the program itself.
 """
 
 import functools

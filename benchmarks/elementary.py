@@ -1,9 +1,9 @@
-"""Times the vectorisable elementary functions beside those that numba calls otherwise.
+"""Times adjit's vectorised elementary functions and those of libm.
 
     python benchmarks/elementary.py [NAME ...]
 
-Printed for each function and type: ns an element in a loop that vectorises, in one in which each value waits for the
-one before, and their ratios to libm's. Loops of the second kind keep libm's in generated code.
+For each function and type it prints ns per element, in a loop that vectorises and in a chain, where each value waits
+for the one before, and the ratios to libm's times. Generated code uses libm's functions in chains.
 """
 
 import argparse

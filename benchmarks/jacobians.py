@@ -1,11 +1,11 @@
-"""Times Jacobians, Hessians and Hessian products of small residuals beside JAX's: `python benchmarks/jacobians.py`.
+"""Times Jacobians, Hessians and Hessian products of small residuals by adjit and JAX: `python benchmarks/jacobians.py`.
 
     python benchmarks/jacobians.py [--rounds 9] [--size 30]
 
-The residuals are written as loops, for JAX once as loops (`fori_loop`) and once as array expressions, compiled by jit.
-The Hessian is that of the sum of squares. All take turns within each round; the medians of the rounds count. Without
-JAX only adjit's times are printed. JAX hands even small work to its threads: on a busy machine its times, those of
-array expressions above all, are several times what they are on an idle one.
+The residuals are loops. For JAX they are written twice, as loops (`fori_loop`) and as array expressions, both under
+jit. The Hessian is that of the sum of squares. All take turns within each round, and medians of the rounds count.
+Without JAX only adjit's times are printed. JAX uses threads even for small work, so its times are several times longer
+on a busy machine.
 """
 
 import argparse

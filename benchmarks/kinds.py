@@ -1,4 +1,4 @@
-"""More kinds of numeric code with adjoints written by hand: what scientists have besides the shared workloads.
+"""More kinds of numeric code with hand-written adjoints, besides the shared workloads.
 
 In:  a size. Out: `Workload`s, as those of `workloads.py`.
 

@@ -1,7 +1,7 @@
-"""The kinds of `kinds.py` and `softmax.py` in JAX: `lax.scan` and `fori_loop` for what goes in steps, else arrays.
+"""The kinds of `kinds.py` and `softmax.py` in JAX: `lax.scan` and `fori_loop` for steps, else array expressions.
 
-In:  a kind's name and the arguments of its `Workload`. Out: the call of JAX's value and gradient, compiled by `jit` at
-its first call; its arrays are JAX's own before that.
+In:  a kind's name and the arguments of its `Workload`. Out: the call of JAX's value and gradient. `jit` compiles it at
+its first call; its arrays are already JAX's.
 """
 
 import functools

@@ -1,20 +1,18 @@
-"""Times what a user waits for before and around a gradient: `python benchmarks/latency.py`.
+"""Times imports, first gradients and calls: `python benchmarks/latency.py`.
 
     python benchmarks/latency.py [--shared FOLDER] [--rounds 5] [NAME ...]
 
 - `import adjit`, beyond `import numba`;
-- the first gradient of a process, of three lines;
-- the first gradient in a process that has made another one before, of which so much to derive it, beside the
-  compilation of the hand-written adjoint and, where JAX is installed, the first call of its value and gradient, at the
-  small size of each workload;
+- the first gradient of a process, of a function with three lines;
+- the first gradient of each small workload, in a process that has compiled another one, and the part of it that derives
+  the source; for comparison, the compilation of the hand-written adjoint, and the first call in JAX if it is installed;
 - the same in a second process, from the cache, from after the import to the result;
-- the first gradient of programs that are calls of libraries (`libraries.py`), and where another program of the machine
-  has used the same calls;
-- a gradient call with an array of 3 elements, beside numba's own dispatch of a function that does nothing, with results
-  of its own (`grad`) and with the caller's (`into`).
+- the first gradient of programs of library calls (`libraries.py`), also after another program has used these calls;
+- a gradient call with an array of 3 elements (`grad`, and `into` with the caller's array), and numba's dispatch of a
+  function that does nothing.
 
-Each number but the call is the best of some processes of their own, since a shared machine only ever adds to it. All
-but the import, the start and the call are processor time. At the end it says which bars are met.
+Each number except the call is the best of some separate processes, since a shared machine only adds to it. The import,
+the start and the call are wall time, the others processor time. The last lines tell which bars are met.
 """
 
 import argparse
@@ -223,7 +221,7 @@ def best(runs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="What a user waits for before and around a gradient.")
+    parser = argparse.ArgumentParser(description="Times imports, first gradients and calls.")
     parser.add_argument("names", nargs="*", help="only these workloads")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder of workloads, wl_*.py")
     parser.add_argument("--rounds", type=int, default=3)

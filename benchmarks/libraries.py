@@ -1,4 +1,4 @@
-"""Programs that are calls of libraries and whole-array statements: what is dearest to compile.
+"""Programs of library calls and whole-array statements, which take longest to compile.
 
 In: nothing. Out: `programs()`, pairs of a function and its arguments, by name, with the positions to differentiate.
 

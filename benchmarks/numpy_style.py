@@ -1,4 +1,4 @@
-"""The shared workloads as NumPy users write them: slices and whole-array statements in the place of loops.
+"""The shared workloads as NumPy users write them: slices and whole-array statements instead of loops.
 
 In: nothing. Out: `STYLES`, pairs of the name of a shared workload and a function with the arguments and the value of
 its `primal`. Some are written in more than one way.

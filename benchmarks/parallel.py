@@ -1,12 +1,11 @@
-"""Times gradients of programs with prange, in parallel and one trip after the other.
+"""Times gradients of programs with prange, in parallel and serial.
 
     python benchmarks/parallel.py [--threads 2] [--rounds 15] [--size default] [NAME ...]
 
-The two take turns. Printed: the medians and the best of the rounds in ms, the ratio parallel / serial of each and of
-the time that the busiest thread had a processor, the largest difference between the gradients (relative to the largest
-entry), and the seconds to the first gradient of each. Where others use the machine, threads wait for processors: the
-busiest thread's time is then nearest to what the same would take on an idle one. Both kinds are adjit's, compiled with
-the same options but `parallel`.
+The two take turns; both are adjit's, with the same options except `parallel`. It prints the median and best times in
+ms, the ratios parallel / serial of both and of the busiest thread's processor time, the largest difference between the
+gradients (relative to the largest entry), and the seconds to each first gradient. On a busy machine threads wait for
+processors, and the busiest thread's time is the best estimate for an idle one.
 """
 
 import argparse
@@ -28,7 +27,7 @@ READY = "ADJIT_BENCH_READY"
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="of the programs; all if none is given")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="programs to time; default: all")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--size", choices=("small", "default", "large"), default="default")

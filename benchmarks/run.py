@@ -1,17 +1,21 @@
-"""Times adjit's gradients beside the primal, the hand-written adjoint and JAX: `make bench`.
+"""Times gradients by adjit, by hand and by JAX, and the primal: `make bench`.
 
     python benchmarks/run.py [--rounds 7] [--size default] [--shared FOLDER] [--json FILE] [--write] [--switches]
         [--bounds] [NAME ...]
 
-Single thread, pinned to one CPU; the allocator is told to keep the memory it has, since fresh pages cost more than
-arithmetic. All take turns within each round, each time starting with another one; the medians of the rounds count.
-Printed, for adjit with the elementary functions of libm (`vectormath=False`) and with its own: times, their ratios, the
-seconds to the first gradient (derivation and compilation), the largest difference between the gradients (relative to
-the largest entry), and the tapes that the generated source makes; where JAX is installed the ratio to its time, of
-turns that the two take by themselves. Then the gradients of the workloads in NumPy style (`numpy_style.py`) beside
-those of their loops, and array code with `axis`, `keepdims`, slices and windows (`array_code.py`) beside the same as
-loops, at some sizes each. `--write` keeps it all in RESULTS.md. `--bounds` prints, in the place of all that, the
-time of gradients with checks of indices over the time without.
+One thread, pinned to one CPU; the allocator keeps its memory, since fresh pages cost more than arithmetic. All take
+turns within each round, in changing order, and medians of the rounds count. Adjit runs with libm's elementary functions
+(`vectormath=False`) and with its own. Printed:
+
+- times and their ratios, and the ratio to JAX, if it is installed, of rounds with only the two;
+- the seconds to the first gradient (derivation and compilation);
+- the largest difference between the gradients, relative to the largest entry;
+- the tapes of the generated source;
+- the same for workloads in NumPy style (`numpy_style.py`), and for array code with `axis`, `keepdims`, slices and
+  windows (`array_code.py`), compared with the same as loops.
+
+`--write` keeps everything in RESULTS.md. `--switches` and `--bounds` print other tables instead: the gain of each
+mechanism of the compiler, and the cost of index checks.
 """
 
 import argparse
@@ -309,14 +313,14 @@ def restart():
 
 def main():
     parser = argparse.ArgumentParser(description="adjit's gradients beside hand-written ones.")
-    parser.add_argument("names", nargs="*", help="only workloads whose names begin with one of these")
+    parser.add_argument("names", nargs="*", help="only workloads whose names begin so")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--size", choices=("small", "default", "large"), default="default")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder of further workloads, wl_*.py")
-    parser.add_argument("--write", action="store_true", help="keep what is printed in RESULTS.md")
-    parser.add_argument("--switches", action="store_true", help="what each mechanism of the compiler gains")
-    parser.add_argument("--bounds", action="store_true", help="what checks of indices cost")
-    parser.add_argument("--json", type=Path, help="write the numbers here, too")
+    parser.add_argument("--write", action="store_true", help="write the results to RESULTS.md")
+    parser.add_argument("--switches", action="store_true", help="print the gain of each mechanism of the compiler")
+    parser.add_argument("--bounds", action="store_true", help="print the cost of index checks")
+    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
     options = parser.parse_args()
     if READY not in os.environ:
         restart()

@@ -2,8 +2,8 @@
 
     python benchmarks/several.py [--rounds 9] [--size 20000] [--count 16]
 
-Beside each, as many calls of one. Jacobians by rows stand beside the same rows from calls of the pullback, gradients a
-sample of `adjit.vmap` beside a compiled loop that calls the gradient. All take turns in each round; medians count.
+Each is compared with the same number of single calls: Jacobians by rows with calls of the pullback, and gradients per
+sample of `adjit.vmap` with a compiled loop that calls the gradient. All take turns in each round, and medians count.
 """
 
 import argparse
@@ -117,7 +117,7 @@ def run_map(size, rounds):
     np.testing.assert_allclose(mapped(x, w), one_by_one(x, w), rtol=1e-12)
     taken = medians({"map": lambda: mapped(x, w), "loop": lambda: one_by_one(x, w)}, rounds)
     ratio = taken["map"] / taken["loop"]
-    print(f"gradients a sample {1e3 * taken['map']:8.2f} ms, {ratio:.2f} of a loop, bar {MAP_BAR}")
+    print(f"gradients per sample {1e3 * taken['map']:8.2f} ms, {ratio:.2f} of a loop, bar {MAP_BAR}")
 
 
 if __name__ == "__main__":

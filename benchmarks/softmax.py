@@ -1,9 +1,9 @@
-"""Softmax, attention and their kind with adjoints written by hand, and matrix products beside their primals.
+"""Softmax, attention and similar code with hand-written adjoints, and matrix products with their primals.
 
 In:  a size. Out: `softmaxes(size)` and `products(size)`, as the `Workload`s of `workloads.py`.
 
-What an expert does here: one array of weights is all that the reverse sweep of a softmax reads, its exponentials are
-not made twice, and each gradient of a matrix is written once.
+Written as an expert would: the reverse sweep of a softmax reads only its array of weights, computes no exponential
+twice, and writes each gradient of a matrix once.
 """
 
 import dataclasses

@@ -2,9 +2,9 @@
 
     python benchmarks/sparse.py [--rounds 9] [--size 100000] [--dense 2000]
 
-Beside each, the function itself as numba compiles it, and SciPy's differences along the same groups of columns
-(`approx_derivative`, by the same compiled function). The dense matrix is timed for fewer unknowns, and what it takes
-for all is extrapolated by the number of its elements. All take turns in each round; medians of the rounds count.
+Each is compared with the compiled function, and with SciPy's differences along the same groups of columns
+(`approx_derivative`). The dense matrix is timed for fewer unknowns and extrapolated by its number of elements. All take
+turns in each round, and medians of the rounds count.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""What each mechanism of the compiler gains: gradients with and without it, interleaved.
+"""The gain of each mechanism of the compiler: gradients with and without it, interleaved.
 
-In:  workloads, a timer of functions that take turns. Out: lines of a table, a mechanism a row.
+In:  workloads, a timer of functions that take turns. Out: lines of a table, one mechanism per row.
 
     make bench ARGS=--switches
 """

@@ -1,4 +1,4 @@
-"""What `run.py` measures: programs with hand-written adjoints to compare adjit's gradients with.
+"""The workloads of `run.py`: programs with hand-written adjoints, to compare with adjit's gradients.
 
 In:  a folder of workload modules (`wl_*.py`: inputs, primal, WRT, CONTENDERS), where there is one; the functions below.
 Out: `Workload`s. `own()` lists those of this file, `shared(folder)` those of the folder.

@@ -1,8 +1,8 @@
-"""Sound in two dimensions: three kernels, written by hand, and the programs that launch them.
+"""Sound in two dimensions: three hand-written kernels, and the programs that launch them.
 
-`misfit` is what `waveform_inversion.py` differentiates and minimises: no line of it knows about derivatives.
+`waveform_inversion.py` differentiates and minimises `misfit`. No line of it is about derivatives.
 
-    traces = recorded(c, sponge, wavelet, row)        pressure in a well, of a shot in the other one: (steps, rows)
+    traces = recorded(c, sponge, wavelet, row)        pressure in one well after a shot in the other: (steps, rows)
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def listen(field, column, traces, t):
 
 
 def recorded(c, sponge, wavelet, row):
-    """The pressure in the well on the right at each step, of a source in that on the left, in this row."""
+    """The pressure in the right well at each step, after a shot in this row of the left well."""
     rows, columns = c.shape
     before, now, after = cuda.to_device(0.0 * c), cuda.to_device(0.0 * c), cuda.to_device(0.0 * c)
     traces = cuda.device_array((wavelet.size, rows))
@@ -47,28 +47,28 @@ def recorded(c, sponge, wavelet, row):
 
 
 def misfit(c, sponge, wavelet, row, observed):
-    """Half the sum of squares of what is recorded of a shot less what was observed."""
+    """Half the sum of squared differences between the computed and the observed recording of a shot."""
     return 0.5 * np.sum((recorded(c, sponge, wavelet, row) - observed) ** 2)
 
 
-# -------------------------------------------------------------------------------------------------- what it is fed with
+# ---------------------------------------------------------------------------------------------------------- the inputs
 
 
 def sponge_of(shape, width=WELL, strength=0.02):
-    """1 inside, and less and less towards the edges, where waves are to vanish."""
+    """1 inside, and smaller towards the edges, where waves have to vanish."""
     rows, columns = np.indices(shape)
     depth = np.minimum(np.minimum(columns, shape[1] - 1 - columns), np.minimum(rows, shape[0] - 1 - rows))
     return np.exp(-((strength * np.maximum(width - depth, 0)) ** 2))
 
 
 def wavelet_of(steps, period=24.0):
-    """A Ricker wavelet of so many steps a period."""
+    """A Ricker wavelet; the period is in steps."""
     phase = (np.pi * (np.arange(steps) - 1.2 * period) / period) ** 2
     return (1.0 - 2.0 * phase) * np.exp(-phase)
 
 
 def ground(shape):
-    """c between two wells: faster with depth, with a layer, a fast lens and a slow body."""
+    """c between two wells: it grows with depth, with a layer, a fast lens and a slow body."""
     rows, columns = np.indices(shape) / np.array(shape).reshape(2, 1, 1)
     lens = np.exp(-((((columns - 0.58) / 0.14) ** 2 + ((rows - 0.34) / 0.07) ** 2) ** 2))
     body = np.exp(-((((columns - 0.40) / 0.09) ** 2 + ((rows - 0.62) / 0.08) ** 2) ** 2))
@@ -77,5 +77,5 @@ def ground(shape):
 
 
 def first_guess(shape):
-    """Faster with depth, and nothing else."""
+    """It only grows with depth."""
     return 0.16 + 0.06 * np.indices(shape)[0] / shape[0]

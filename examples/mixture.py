@@ -1,9 +1,9 @@
 """A Gaussian mixture: its likelihood as plain loops, and its parameters as one vector.
 
-The unknowns are the logits of the weights, the means, and a lower triangle per component: the Cholesky factor of its
-covariance, with the logarithms of its diagonal, so that every real number is a valid parameter.
+The unknowns are the logits of the weights, the means, and a lower triangle per component. The triangle is the Cholesky
+factor of the covariance, with logarithms on its diagonal, so every real number is a valid parameter.
 
-    negative_log_likelihood(logits, means, factors, points)     what `gaussian_mixture.py` differentiates and minimises
+    negative_log_likelihood(logits, means, factors, points)     `gaussian_mixture.py` differentiates and minimises it
 """
 
 import math
@@ -54,7 +54,7 @@ def negative_log_likelihood(logits, means, factors, points):
 
 
 def pack(logits, means, factors):
-    """One vector for SciPy: of the factors (k, d, d) only the lower triangles."""
+    """One vector for SciPy, with only the lower triangles of the factors (k, d, d)."""
     rows, columns = np.tril_indices(means.shape[1])
     return np.concatenate([logits, means.ravel(), factors[:, rows, columns].ravel()])
 

@@ -1,15 +1,16 @@
-"""How sure are we of the rates of predators and prey? Parameters of an ODE by Hamiltonian Monte Carlo.
+"""How certain are the rates of predators and prey? Parameters of an ODE by Hamiltonian Monte Carlo.
 
-In:  counts of two species at 21 times, made from known rates with lognormal noise (a fixed seed).
-Out: means and deviations of the six unknowns beside the truth, and a picture of the posterior (build/demo/rates.png).
+In:  counts of two species at 21 times, computed from known rates with lognormal noise (a fixed seed).
+Out: means and deviations of the six unknowns, the true values, and a picture of the posterior (build/demo/rates.png).
 
-The path is a loop of Runge-Kutta steps. adjit's gradient of the log-density is called from a compiled sampler, its
-Hessian at the mode gives the sampler its scales.
+The solution is a loop of Runge-Kutta steps. A compiled sampler calls adjit's gradient of the log-density. The Hessian
+at the mode sets the scales of the sampler.
 
     python examples/predators.py [--draws 2000] [--small] [--out build/demo]
 """
 
 import argparse
+import time
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ NOISE = 0.15
 
 @njit
 def path(q, times, dt):
-    """Logarithms of both species at each time, from logarithms of four rates and of what is there at first."""
+    """Logarithms of both species at each time, from logarithms of four rates and of both species at the start."""
     a, b, c, d = np.exp(q[0]), np.exp(q[1]), np.exp(q[2]), np.exp(q[3])
     u, v = q[4], q[5]
     seen = np.empty((times, 2))
@@ -62,7 +63,7 @@ both = adjit.value_and_grad(surprise)
 
 @njit
 def sample(mode, factor, counts, draws, step, leaps, seed):
-    """`draws` points of the posterior, in coordinates z with q = mode + factor @ z, and the share that was accepted."""
+    """`draws` points of the posterior, in coordinates z with q = mode + factor @ z, and the share of accepted moves."""
     np.random.seed(seed)
     z, kept, accepted = 2.0 * np.random.standard_normal(mode.size), np.empty((draws, mode.size)), 0
     value, slope = both(mode + factor @ z, counts)
@@ -87,7 +88,7 @@ def counted(seed=11, times=21):
 
 
 def solve(draws):
-    """Four chains, with the mode and the covariance at it."""
+    """Four chains, which start near the mode."""
     counts = counted()
     start = np.array([-0.7, -3.5, -3.5, -0.2, 3.5, 2.0])
     found = minimize(both, start, args=(counts,), jac=True, method="BFGS", options={"gtol": 1e-7})
@@ -95,11 +96,17 @@ def solve(draws):
     factor = np.linalg.cholesky(covariance)
     chains = [sample(found.x, factor, counts, draws, 0.35, 6, seed) for seed in range(4)]
     kept = np.array([chain[draws // 5 :] for chain, _ in chains])
-    return {"counts": counts, "mode": found.x, "kept": kept, "accepted": [rate for _, rate in chains]}
+    begin = time.perf_counter()
+    for _ in range(200):
+        both(found.x, counts)
+    return {
+        "counts": counts, "mode": found.x, "kept": kept, "accepted": [rate for _, rate in chains],
+        "seconds": (time.perf_counter() - begin) / 200,
+    }  # fmt: skip
 
 
 def scale_reduction(kept):
-    """How far chains are from having forgotten where they began: 1 if they have (Gelman and Rubin 1992)."""
+    """1 if the chains no longer depend on where they began, else more (Gelman and Rubin 1992)."""
     length = kept.shape[1]
     within = kept.var(axis=1, ddof=1).mean(axis=0)
     between = length * kept.mean(axis=1).var(axis=0, ddof=1)
@@ -124,30 +131,33 @@ def draw(found, file):
 
     every, times = found["kept"].reshape(-1, TRUTH.size), found["counts"].shape[0]
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    years, finer = np.linspace(0.0, times - 1.0, 8 * (times - 1) + 1), 1.0 / (8 * STEPS)
     for q in every[:: max(1, len(every) // 60)]:
-        left.plot(np.exp(path(q, times, 1.0 / STEPS)), linewidth=0.4, alpha=0.4, color="grey")
-    left.plot(found["counts"], "o", markersize=4)
-    left.set(xlabel="year", ylabel="thousands", title="counts, and paths from the posterior")
+        for species, color in zip(np.exp(path(q, years.size, finer)).T, ("C0", "C1"), strict=True):
+            left.plot(years, species, linewidth=0.4, alpha=0.4, color=color)
+    for species, name in zip(found["counts"].T, ("prey", "predators"), strict=True):
+        left.plot(species, "o", markersize=4, label=name)
+    left.legend()
+    left.set(xlabel="year", ylabel="thousands", title="counts (dots), solutions from the posterior (lines)")
     right.scatter(*np.exp(every[::5, :2]).T, s=3, alpha=0.3)
     right.plot(*np.exp(TRUTH[:2]), "k+", markersize=14)
-    right.set(xlabel=NAMES[0], ylabel=NAMES[1], title="two of six unknowns; + the truth")
+    right.set(xlabel=NAMES[0], ylabel=NAMES[1], title="draws of two unknowns, and the truth (+)")
     figure.savefig(file, dpi=120)
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--small", action="store_true", help="a few hundred draws, and no picture")
+    parser.add_argument("--draws", type=int, default=2000, help="draws per chain")
+    parser.add_argument("--small", action="store_true", help="300 draws per chain, and no picture")
     parser.add_argument("--out", type=Path, default=Path("build/demo"))
     asked = parser.parse_args(arguments)
     found = solve(300 if asked.small else asked.draws)
     check(found)
     every = found["kept"].reshape(-1, TRUTH.size)
+    print(f"{1e6 * found['seconds']:.0f} us per gradient")
     print(f"accepted {np.mean(found['accepted']):.0%}, scale reduction {scale_reduction(found['kept']).max():.3f}")
     for name, mean, deviation, truth in zip(NAMES, every.mean(axis=0), every.std(axis=0), TRUTH, strict=True):
-        print(
-            f"{name:20} {np.exp(mean):8.4f}, a factor of {np.exp(deviation):.3f} either way; truth {np.exp(truth):.4f}"
-        )
+        print(f"{name:20} {np.exp(mean):8.4f} (times or divided by {np.exp(deviation):.3f}); truth {np.exp(truth):.4f}")
     if not asked.small:
         asked.out.mkdir(parents=True, exist_ok=True)
         draw(found, asked.out / "rates.png")

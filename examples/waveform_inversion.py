@@ -1,14 +1,15 @@
-"""Look into the ground with sound: full-waveform inversion in two dimensions, with L-BFGS and gradients of a program
-that launches hand-written CUDA kernels.
+"""Find the speed of sound in the ground: full-waveform inversion in two dimensions, with L-BFGS and gradients of a
+program that launches hand-written CUDA kernels.
 
-In:  shots in a well, recorded in another one, over a model that is not shown to the fit.
-Out: the misfit as it falls, the error of the model before and after, the cost of a gradient beside that of a shot, the
-     gradient's source (build/demo/misfit_gradient.py), and a picture of both models (…/ground.png).
+In:  shots in one well, recorded in another one. The fit sees the recordings, and not the model behind them.
+Out: the misfit and the error of the model before and after, the time of a gradient, the gradient's source
+     (build/demo/misfit_gradient.py), and a picture of the models (…/ground.png).
 
-The kernels and the program are in `acoustic.py` beside this file. With a GPU all of it runs there. Without one the same
-program runs on the CPU, its launches as loops, and one gradient of a small model in numba's simulator is compared.
+The kernels and the program are in `acoustic.py` beside this file. With a GPU everything runs there. Without one the
+same program runs on the CPU, with launches as loops, and a small gradient is compared with numba's simulator.
 
-    python examples/waveform_inversion.py [--rows 100] [--columns 84] [--shots 10] [--iterations 40] [--out build/demo]
+    python examples/waveform_inversion.py [--rows 100] [--columns 84] [--shots 10] [--iterations 40] [--small]
+                                          [--out build/demo]
 """
 
 import argparse
@@ -31,13 +32,13 @@ TYPES = "float64[:, ::1], float64[:, ::1], float64[::1], int64, float64[:, ::1]"
 
 
 class Survey:
-    """Shots over a model that `misfit` compares with: `value_and_gradient(c)` sums over them."""
+    """Shots and their recordings: `value_and_gradient(c)` sums the misfit of a model over all shots."""
 
     def __init__(self, model, rows, steps, period, target):
         self.target, self.rows = target, rows
         self.sponge = self.given(sponge_of(model.shape))
         self.wavelet = self.given(wavelet_of(steps, period))
-        # what is recorded of the model is all that the fit gets
+        # the fit gets these recordings, and nothing else of the model
         self.observed = [self.shot(model, row) for row in rows]
         self.derived = adjit.value_and_grad(misfit, target=target)
 
@@ -65,9 +66,9 @@ def fetched(value):
 
 
 def fit(survey, start, iterations):
-    """The model with the least misfit, and the misfits on the way."""
+    """The model with the least misfit, and the misfit after each iteration."""
     first, _ = survey.value_and_gradient(start)
-    # so that a step of L-BFGS changes the model by some percent
+    # scaled so that a step of L-BFGS changes the model by some percent
     scale = 1.0 / first
     way = [first]
 
@@ -98,7 +99,7 @@ def small(target):
 
 
 def compare_with_simulator():
-    """How far the gradient that the simulator makes with the generated kernels is from that of the CPU."""
+    """The difference between the gradients by the generated kernels, in the simulator, and by the CPU."""
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
     text = "import json, waveform_inversion as w; v, g = w.small('cuda'); print(json.dumps([v, g.tolist()]))"
     run = subprocess.run(
@@ -138,27 +139,33 @@ def draw(models, titles, path):
         axis.set_title(title)
         axis.set_xticks([])
         axis.set_yticks([])
-    figure.colorbar(image, ax=axes, label="speed, in spacings a step", shrink=0.8)
+    figure.colorbar(image, ax=axes, label="speed, in grid spacings per step", shrink=0.8)
     figure.savefig(path, dpi=130)
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     for name, usual in (("rows", 100), ("columns", 84), ("shots", 10), ("iterations", 40), ("steps", 380)):
         parser.add_argument(f"--{name}", type=int, default=usual)
+    parser.add_argument("--small", action="store_true", help="a small model, two iterations, and no picture")
     parser.add_argument("--out", type=Path, default=Path("build/demo"))
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
+    if asked.small:
+        asked.rows, asked.columns, asked.shots, asked.iterations, asked.steps = 40, 40, 2, 2, 80
     target = "cuda" if cuda.is_available() else "cpu"
     if target == "cpu":
         print("No GPU here: the launches run as loops on the CPU.")
-        print(
-            f"Kernels for a small model, in numba's simulator: the gradients agree to {compare_with_simulator():.0e}."
-        )
+        print(f"A small model in numba's simulator: the gradients agree to {compare_with_simulator():.0e}.")
     shape = (asked.rows, asked.columns)
     model, start = ground(shape), first_guess(shape)
     rows = np.linspace(14, asked.rows - 15, asked.shots).astype(int).tolist()
     survey = Survey(model, rows, asked.steps, 24.0, target)
 
+    begin = time.perf_counter()
+    survey.value_and_gradient(start)
+    print(f"the first gradient of all shots: {time.perf_counter() - begin:.1f} s")
+    each = median_time(lambda: survey.value_and_gradient(start)) / asked.shots
+    print(f"then {1e3 * each:.1f} ms per shot, for the misfit and its gradient")
     begin = time.perf_counter()
     found, way = fit(survey, start, asked.iterations)
     spent = time.perf_counter() - begin
@@ -166,11 +173,11 @@ def main():
     before, after = (np.abs(m - model)[inside].mean() for m in (start, found))
     where = "the GPU" if target == "cuda" else "the CPU"
     print(f"{len(way) - 1} iterations over {asked.shots} shots of {asked.steps} steps took {spent:.1f} s on {where}.")
-    print(f"misfit      {way[0]:.4g} -> {way[-1]:.4g}, {way[-1] / way[0]:.2%} of what it was")
+    print(f"misfit      {way[0]:.4g} -> {way[-1]:.4g}, {way[-1] / way[0]:.2%} of the start")
     print(f"mean error  {before:.5f} -> {after:.5f} of c, between the wells")
-    each = median_time(lambda: survey.value_and_gradient(start)) / asked.shots
-    print(f"the misfit of a shot and its gradient: {1e3 * each:.1f} ms")
-
+    if asked.small:
+        assert way[-1] < way[0]
+        return
     asked.out.mkdir(parents=True, exist_ok=True)
     source = adjit.value_and_grad(misfit, target="cuda").source(TYPES)
     (asked.out / "misfit_gradient.py").write_text(source, encoding="utf-8")

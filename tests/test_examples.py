@@ -15,6 +15,7 @@ import adjit
 
 FOLDER = Path(__file__).parent.parent / "examples"
 SCRIPTS = ("american_option", "bundle_adjustment", "network", "optimal_control", "predators", "relaxation")
+BESIDE = ("gaussian_mixture", "waveform_inversion")  # scripts that import the file beside them
 QUICK = ("bundle_adjustment",)  # those that take less than 5 s of one core, most of it compilation
 
 
@@ -76,6 +77,16 @@ def test_script_on_a_small_problem(name, capsys):
     assert capsys.readouterr().out
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", BESIDE)
+def test_script_with_a_module_on_a_small_problem(name, capsys, monkeypatch):
+    if name == "waveform_inversion" and not importlib.util.find_spec("numba_cuda"):
+        pytest.skip("needs numba-cuda")
+    monkeypatch.syspath_prepend(FOLDER)
+    example(name).main(["--small"])
+    assert capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "name, key",
     [
@@ -109,4 +120,4 @@ def test_script(name, tmp_path):
 
 def test_every_script_is_tested():
     scripts = {path.stem for path in FOLDER.glob("*.py") if "__main__" in path.read_text("utf-8")}
-    assert scripts == {*SCRIPTS, "gaussian_mixture", "waveform_inversion"}
+    assert scripts == {*SCRIPTS, *BESIDE}
