@@ -5,6 +5,7 @@ import copy
 import dataclasses
 import enum
 import functools
+import math
 from collections import namedtuple
 from dataclasses import InitVar, dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -999,6 +1000,42 @@ def of_hd(x):
     return x * Hd().a
 
 
+class Pair:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, k):
+        return (self.a, self.b)[k]
+
+    def __mul__(self, o):
+        return Pair(self.a * o, self.b * o)
+
+    def __rmul__(self, o):
+        return Pair(self.a * o + 100.0, self.b * o)
+
+
+def of_pythons_numbers(x):
+    t = 0.0
+    for k in range(3):
+        t += x * k
+    pairs = math.sqrt(x) * Pair(x, 2.0), float(np.sqrt(x)) * Pair(x, 2.0), abs(-t) * Pair(t, x), Pair(x, x) * np.exp(x)
+    return sum(p[0] * p[1] for p in pairs)
+
+
+def of_numpys_number(x):
+    return (np.sqrt(x) * Pair(x, 2.0))[0]
+
+
+def of_numpys_sum(x):
+    t = 0.0
+    for v in np.array([x, 1.0]):
+        t += v
+    return (t * Pair(x, 2.0))[0]
+
+
 RIGHT = (
     of_sum_astuple_dataclasses_do,
     of_setattr_vars,
@@ -1059,6 +1096,7 @@ RIGHT = (
     of_norm_sum,
     of_max_norm,
     of_vs_sum_norm_arange,
+    of_pythons_numbers,
 )
 
 
@@ -1111,6 +1149,8 @@ REFUSED = (
     (of_ga, "the class Ga, which has `__getattribute__` of its own"),
     (of_sum_it, "a loop over this"),
     (of_hd, "`mul` of a number and the method `a`"),
+    (of_numpys_number, "`mul` of a number of NumPy's and an object of the class Pair"),
+    (of_numpys_sum, "`mul` of a number of NumPy's and an object of the class Pair"),
 )
 
 

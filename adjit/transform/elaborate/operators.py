@@ -51,6 +51,7 @@ from adjit.transform.elaborate.values.values import (
     is_numeric,
     is_scalar,
     ndim,
+    operands_in,
 )
 from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.ir.types import call_type, is_integer, typed_const
@@ -215,6 +216,12 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
                 f"Write `__array_ufunc__ = None` in the class, or put {described(owner)} to the left.",
                 why="NumPy asks the object about each element.",
             )
+        if owner is right and is_scalar(beside) and other is not None and _takes_for_sequence(ctx, beside, other):
+            raise ctx.unsupported(
+                f"`{name}` of a number of NumPy's and {described(owner)}",
+                "Write float(...) of the number, `__array_ufunc__ = None` in the class, or put the object to the left.",
+                why="The class has `__len__` and `__getitem__`: NumPy makes an array of it.",
+            )
         compared = fields_compared(owner, method)
         if compared is None:
             found = ctx.call(frame, Static(method), [owner, beside], {})
@@ -241,6 +248,14 @@ def _namespaces_equal(frame: Frame, callee: Any, left: Value, right: Value) -> V
     are_like = set(left.keys) == set(right.keys)
     sides = [TupleValue(tuple(side.items[side.keys.index(k)] for k in left.keys)) for side in (left, right) if are_like]
     return _tuples_equal(frame, callee, *sides) if are_like else ir.boolean(callee is operator.ne)
+
+
+def _takes_for_sequence(ctx: Context, number: Value, kind: type) -> bool:
+    """Whether a number takes an object to its right for a sequence, as one of NumPy's does, unless it stands back."""
+    parts = operands_in(number) if ctx.is_plain and isinstance(number, ir.Var | ir.Const | Complex) else ()
+    is_pythons = all(integers.is_pythons(ctx, part) for part in parts)
+    is_sequence = all(static_attribute(kind, name, None) for name in ("__len__", "__getitem__"))
+    return not is_pythons and is_sequence and not _stands_back(kind)
 
 
 def _stands_back(kind: type | None) -> bool:
