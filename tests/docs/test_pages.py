@@ -13,7 +13,12 @@ from adjit.rules import registry
 from tests.docs.blocks import ROOT, blocks_of, pages, run
 
 PAGES = {str(page.relative_to(ROOT)): blocks_of(page) for page in pages() if page.exists()}
-LIBRARIES = ("torch", "jax", "pymc", "pytensor", "dask", "sklearn", "matplotlib", "numba_mpi", "mpi4py")
+LIBRARIES = (
+    "torch", "jax", "pymc", "pytensor", "dask", "sklearn", "matplotlib", "numba_mpi", "mpi4py",
+    # of docs/gradient-into.md; cyipopt has to be built, with Ipopt of the system
+    "blackjax", "cyipopt", "emcee", "filterpy", "iminuit", "joblib", "lmfit", "mici", "nlopt", "openmdao", "pymanopt",
+    "statsmodels",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
