@@ -25,7 +25,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.derive.activity import Activity
+from adjit.transform.derive.activity import Activity, is_constant
 from adjit.transform.derive.not_finite import ASKING, EXTREMA, NotFinite, is_bounded
 from adjit.transform.ir.types import typed_const
 
@@ -150,7 +150,7 @@ class _Reading:
             self.stores.setdefault(self.find(op.array), []).append(op)
         elif isinstance(op, ir.Push | ir.Pull):
             self.shown.add(self.find(op.tape))
-        elif isinstance(op, ir.Load | ir.Call):
+        elif isinstance(op, ir.Load) or (isinstance(op, ir.Call) and not is_constant(op.callee)):
             for array in op.memory_read:
                 self.readers.setdefault(self.find(array), []).append(op)
                 if is_in_branch and isinstance(op, ir.Load) and ir.is_float(op.out.type):

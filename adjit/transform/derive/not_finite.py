@@ -62,8 +62,8 @@ ASKING = (
 )  # fmt: skip
 _EQUALITIES = (operator.eq, operator.ne, np.equal, np.not_equal)
 _NOTS = (operator.not_, operator.invert, np.logical_not)
-# the places where a mask holds
-_PLACES = (np.flatnonzero, np.nonzero, np.argwhere)
+# the places where a mask holds, or something is not nan
+_PLACES = (np.flatnonzero, np.nonzero, np.argwhere, np.nanargmax, np.nanargmin)
 
 
 def is_bounded(op: ir.Call) -> bool:
@@ -127,9 +127,13 @@ class NotFinite:
             return ()
         return self._wild(op, self._given)
 
+    def is_given(self, operand: ir.Operand) -> bool:
+        """Whether it may be infinite or undefined by the program's own word."""
+        return operand in self._given
+
     def levels(self, op: ir.Call) -> Collection[ir.Operand]:
         """The arguments that may be infinite by the program's own word, where the value is finite and stays so."""
-        return [a for a in op.args if a in self._given and _levels(op, a)]
+        return [a for a in op.args if self.is_given(a) and _levels(op, a)]
 
     def _wild(self, op: ir.Call, values: Set[ir.Operand]) -> Collection[ir.Operand]:
         if op.callee in _PRODUCTS:

@@ -28,6 +28,7 @@ from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name
 from adjit.transform.derive.branch_only import is_sure, unless_least, unless_zero
 from adjit.transform.derive.choices import Placed, places_in
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
+from adjit.transform.derive.not_finite import NotFinite
 from adjit.transform.derive.rule_bodies import apply, is_plain_choice, no_rule, zero_like
 from adjit.transform.derive.shadows import Shadows, zeros_like
 from adjit.transform.elaborate.values import scalars
@@ -318,7 +319,7 @@ class _Reverse(Adjoints):
             if contribution is not None and not is_sure(partial):
                 if is_length:
                     contribution = unless_least(self.builder, out, contribution)
-                elif arg in guarded:
+                if arg in guarded and (not is_length or self.function.analysis(NotFinite).is_given(arg)):
                     contribution = unless_zero(self.builder, bar, contribution)
             self.add(arg, contribution)
 

@@ -170,6 +170,19 @@ def selected(p, y):
     return np.sum(np.where(np.isfinite(y), r, 0.0)) + np.sum(r[~np.isnan(y)]) + np.sum(r, where=~np.isnan(y))
 
 
+def lengths(p, y):
+    n, total = np.sqrt((p * y) ** 2), 0.0
+    for i in range(y.size):
+        r = (n[i] - p[i]) ** 2
+        total += r if r == r else 0.0
+    return total
+
+
+def the_greatest_that_is_there(p, y):
+    r = (p - 2.0) ** 2 * y
+    return r[np.nanargmax(r)] + (p * y)[np.nanargmin(y)]
+
+
 def to_the_power_of_zero(p, y):
     return np.nansum((p * y) ** np.array([1.0, 0.0, 2.0, 3.0]))
 
@@ -249,6 +262,7 @@ def test_what_a_mask_or_a_store_leaves_out_of_an_array(function):
 
 def all_of_them(p, y, missing, x, z):
     total = nansum(p, y) + nan_family(p, y) + nan_to_num(p, y) + skipped_in_a_loop(p, y) + overwritten(p, y)
+    total += lengths(p, y) + the_greatest_that_is_there(p, y) + to_the_power_of_zero(p, y)
     total += packed(p, y, missing) + filled_under_a_mask(p, y, missing) + running_sums(p, y, missing)
     total += read_by_places(p, y, missing) + read_by_places_of_its_own(p, y, missing)
     return total + by_a_mask(p, y, missing) + time_warp(p + x, z) + stored_under_a_mask(p + x)
