@@ -143,14 +143,18 @@ def shares_of_less(a, b):
 partials(np.maximum, shares_of_greater)
 partials(np.minimum, shares_of_less)
 # These pass over nan: all to the other operand.
-partials(np.fmax, lambda a, b: (
-    1.0 if a > b or b != b else 0.5 if a == b else 0.0,
-    1.0 if b > a or a != a else 0.5 if a == b else 0.0,
-))
-partials(np.fmin, lambda a, b: (
-    1.0 if a < b or b != b else 0.5 if a == b else 0.0,
-    1.0 if b < a or a != a else 0.5 if a == b else 0.0,
-))
+def shares_of_greater_number(a, b):
+    share = 0.5 if a == b else 1.0
+    return share if a >= b or b != b else 0.0, share if b >= a or a != a else 0.0
+
+
+def shares_of_lesser_number(a, b):
+    share = 0.5 if a == b else 1.0
+    return share if a <= b or b != b else 0.0, share if b <= a or a != a else 0.0
+
+
+partials(np.fmax, shares_of_greater_number)
+partials(np.fmin, shares_of_lesser_number)
 # 0 by x everywhere; by h where x is 0
 builtin.decomposition(np.heaviside)(lambda x, h: np.where(x < 0, 0.0, np.where(x > 0, 1.0, np.where(x == 0, h, x))))
 partials((math.ldexp, np.ldexp), lambda x, n: (math.ldexp(1.0, n), 0))

@@ -174,6 +174,19 @@ class Finite:
                 both = np.isfinite(bar)
                 assert np.allclose(bar[both], columns[both], rtol=1e-7, atol=1e-7 * scale), told
                 assert np.allclose(bar[is_smooth], wanted[is_smooth], rtol=1e-3, atol=1e-3 * scale), told
+            if self.draw.random() < 0.25:
+                self.check_tangent(arguments, np.asarray(forward[0]), **options)
+
+    def check_tangent(self, arguments: tuple[np.ndarray, ...], columns: np.ndarray, **options: object) -> None:
+        """Along a tangent with zeros, in which all but `x` stays as it is."""
+        along = np.array([self.draw.choice((0.0, 0.5, -2.0)) for _ in columns])
+        tangents = (along, *(np.zeros(a.shape, a.dtype) for a in arguments[1:]))
+        slope = adjit.jvp(self.function, arguments, tangents, **options)[1]
+        moving = along != 0
+        if np.isfinite(columns[moving]).all():
+            wanted, scale = np.sum(columns[moving] * along[moving]), 1.0 + np.max(np.abs(columns[moving]), initial=0.0)
+            told = f"{self.text}\n{arguments}\nalong {along}: {slope}, wanted {wanted} of {columns}"
+            assert np.allclose(slope, wanted, rtol=1e-7, atol=1e-7 * scale), told
 
 
 def check(seeds: range, at_least: float, **options: object) -> int:

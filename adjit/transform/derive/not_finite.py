@@ -58,7 +58,7 @@ EXTREMA = (max, min, np.maximum, np.minimum, np.fmax, np.fmin)
 # what these are asked of may not be finite
 ASKING = (
     np.isnan, math.isnan, np.isinf, math.isinf, np.isfinite, math.isfinite, np.nan_to_num, np.nansum, np.nanprod,
-    np.nancumsum, np.nancumprod, np.nanmax, np.nanmin, np.nanmedian, np.nanquantile, np.nanpercentile,
+    np.nancumsum, np.nancumprod, np.nanmax, np.nanmin, np.nanmedian, np.nanquantile, np.nanpercentile, np.fmax, np.fmin,
 )  # fmt: skip
 _EQUALITIES = (operator.eq, operator.ne, np.equal, np.not_equal)
 _NOTS = (operator.not_, operator.invert, np.logical_not)

@@ -183,6 +183,10 @@ def the_greatest_that_is_there(p, y):
     return r[np.nanargmax(r)] + (p * y)[np.nanargmin(y)]
 
 
+def passed_over(p, y):
+    return np.sum(np.fmax(p * y, p)) + np.sum(np.fmin(p, np.exp(p * y)))
+
+
 def to_the_power_of_zero(p, y):
     return np.nansum((p * y) ** np.array([1.0, 0.0, 2.0, 3.0]))
 
@@ -196,6 +200,13 @@ MISSING = [
 @pytest.mark.parametrize("function", MISSING)
 def test_missing_data(function):
     both_ways(function, P, Y, target="python", strategy=CHEAPEST)
+
+
+def test_what_is_missing_does_not_move():
+    for function in (passed_over, selected):
+        with np.errstate(all="ignore"):
+            assert np.isfinite(adjit.jacfwd(function, wrt=1, target="python", strategy=CHEAPEST)(P, Y)).all()
+            assert np.isfinite(adjit.grad(function, wrt=1, target="python", strategy=CHEAPEST)(P, Y)).all()
 
 
 def by_a_mask(p, y, missing):
@@ -262,7 +273,7 @@ def test_what_a_mask_or_a_store_leaves_out_of_an_array(function):
 
 def all_of_them(p, y, missing, x, z):
     total = nansum(p, y) + nan_family(p, y) + nan_to_num(p, y) + skipped_in_a_loop(p, y) + overwritten(p, y)
-    total += lengths(p, y) + the_greatest_that_is_there(p, y) + to_the_power_of_zero(p, y)
+    total += lengths(p, y) + the_greatest_that_is_there(p, y) + passed_over(p, y) + to_the_power_of_zero(p, y)
     total += packed(p, y, missing) + filled_under_a_mask(p, y, missing) + running_sums(p, y, missing)
     total += read_by_places(p, y, missing) + read_by_places_of_its_own(p, y, missing)
     return total + by_a_mask(p, y, missing) + time_warp(p + x, z) + stored_under_a_mask(p + x)
