@@ -2,6 +2,7 @@
 
 import linecache
 import re
+from collections import deque
 
 import numpy as np
 import pytest
@@ -138,6 +139,119 @@ def test_masks_of_another_length_are_told_of(function, rows: tuple[int, ...], wh
     assert np.all(np.isfinite(adjit.grad(function, target="python")(X, np.ones((*rows, 4), bool))))
 
 
+def of_list(x, k):
+    items = [x[0], 2.0 * x[1], x[2]]
+    return items[k] ** 2
+
+
+def of_tuple(x, k):
+    return (x[0], 2.0 * x[1], x[2])[k] ** 2
+
+
+def of_grown(x, k):
+    items = []
+    for v in x:
+        if v < 1.0:
+            items.append(v * v)
+    return items[k] * x[0]
+
+
+def of_objects(x, k):
+    items = [np.array([v, v * v]) for v in x if v < 1.0]
+    return items[k][1]
+
+
+def of_columns(x, k):
+    items = [(v, v * v) for v in x if v < 1.0]
+    return items[k][1]
+
+
+def of_rows(x, k):
+    return [[x[0], x[1]], [x[2], 1.0], [x[0], x[0]]][k][1] * x[0]
+
+
+def of_functions(x, k):
+    return [np.sin, np.cos, np.exp][k](x[0])
+
+
+def of_deque(x, k):
+    return deque([x[0], x[1], x[2]])[k] ** 2
+
+
+def of_text(x, k):
+    return x[0] ** 2 if "abc"[k] == "a" else x[1] ** 2
+
+
+def of_numbers(x, k):
+    return x[0] * [2, 5, 7][k]
+
+
+def item_stored(x, k):
+    items = [x[0], x[1], x[2]]
+    items[k] = x[0] * x[1]
+    return items[0] * items[1]
+
+
+def item_updated(x, k):
+    items = []
+    for v in x:
+        if v < 1.0:
+            items.append(v * v)
+    items[k] += x[0]
+    return items[0] * items[1] * items[2]
+
+
+def item_popped(x, k):
+    items = [x[0], x[1], x[2]]
+    return items.pop(k) * items[0]
+
+
+def item_deleted(x, k):
+    items = [v * v for v in x if v < 1.0]
+    del items[k]
+    return items[0] * items[1]
+
+
+ITEMS = [
+    of_list, of_tuple, of_grown, of_objects, of_columns, of_rows, of_functions, of_deque, of_text, of_numbers,
+    item_stored, item_updated, item_popped, item_deleted,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", ITEMS)
+def test_items_outside_are_told_of(function) -> None:
+    what = {"of_tuple": "a tuple", "of_deque": "a deque", "of_text": "a string"}.get(function.__name__, "a list")
+    derived = adjit.value_and_grad(function, wrt="x", target="python")
+    for k in (3, -4, 9):
+        with pytest.raises(IndexError):
+            function(X, k)
+        says = rf"index {k} is out of bounds for {what} with size 3\n  test_guards\.py:\d+ in {function.__name__}\n"
+        for call in (
+            lambda k: derived(X, k),
+            lambda k: adjit.jvp(function, (X, k), (X, 0), target="python"),
+            lambda k: adjit.vjp(function, X, k, target="python"),
+        ):
+            with pytest.raises(IndexError, match=says):
+                call(k)
+    for k in (0, 1, -1, -3):
+        assert derived(X, k)[0] == pytest.approx(function(X, k), rel=1e-14)
+    assert "check" not in adjit.grad(function, wrt="x", boundscheck=False).source(X, 1)
+
+
+def emptied(x):
+    items = [x[0]]
+    for v in x:
+        items.append(v * items[-1])
+        items.pop()
+        items.pop()
+    return x[0]
+
+
+def test_items_of_nothing() -> None:
+    with pytest.raises(IndexError, match="index -1 is out of bounds for a list with size 0"):
+        adjit.grad(emptied, target="python")(X)
+
+
 SIZES = [
     "np.zeros(n)", "np.ones(n - 2)", "np.full(n, x[0])", "np.full(n, 2.0)", "np.eye(n)", "np.eye(2, M=n)",
     "np.identity(n)", "np.zeros((2, n))", "np.zeros((n, x.size), dtype=complex).real", "np.zeros(x.size - 5)",
@@ -245,6 +359,9 @@ def test_compiled_alike() -> None:
             adjit.grad(updated_through)(X, np.ones(size, bool))
     with pytest.raises(IndexError, match=r"(?s)axis 0 of `x`: its size is 4, .* mask 5\n.*x\[mask\]"):
         adjit.jvp(read_through, (X, np.ones(5, bool)), (X, None))
+    for function in (of_list, of_grown):
+        with pytest.raises(IndexError, match=rf"index -4 is .* a list with size 3\n.*in {function.__name__}"):
+            adjit.grad(function, wrt="x")(X, -4)
     for call in (lambda: adjit.grad(of_both)(X, -1), lambda: adjit.vjp(of_both, X, -2)):
         with pytest.raises(ValueError, match=r"negative dimensions are not allowed\n.*test_guards\.py:\d+ in of_both"):
             call()

@@ -42,11 +42,6 @@ def is_check_of_extents(op: ir.Op) -> bool:
     return isinstance(op, ir.Call) and op.callee in _OF_EXTENTS
 
 
-def is_check_of_size(op: ir.Op) -> bool:
-    """Whether it is one of an extent that the program gives."""
-    return isinstance(op, ir.Call) and op.callee is check_size
-
-
 def draws(op: ir.Op) -> bool:
     """Whether an operation gives other numbers each time that it runs."""
     return isinstance(op, ir.Call) and op.effect and bool(op.outs) and not is_check(op)

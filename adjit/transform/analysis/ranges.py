@@ -194,7 +194,7 @@ def is_natural(iterations: Iterations, chain: Chain, value: Affine) -> bool:
     isl is not asked: it knows of more, but most programs that are asked of here have no other question for it, and to
     load it takes as long as a quarter of a first gradient.
     """
-    lows = [end.times(-1) for end in _ends(iterations, chain, value.times(-1))]
+    lows = [end.times(-1) for end in _ends(iterations, chain, value.times(-1), is_scaled=True)]
     if any(low.is_natural for low in lows):
         return True
     facts = _facts(iterations, chain)
@@ -222,8 +222,8 @@ def _is_outside(value: Affine) -> bool:
     return not any(isinstance(symbol, ir.For | ir.While) for symbol in value.terms)
 
 
-def _ends(iterations: Iterations, chain: Chain, value: Affine) -> list[Affine]:
-    """What a value is at most, without the counters of loops.
+def _ends(iterations: Iterations, chain: Chain, value: Affine, is_scaled: bool = False) -> list[Affine]:
+    """What a value is at most, without the counters of loops; of `is_scaled` so many times that.
 
     A constraint says of a sum that it is not below zero. So much of one is added that a counter goes; what bounds the
     counter of an inner loop is of outer ones, so that inner ones go first.
@@ -235,8 +235,11 @@ def _ends(iterations: Iterations, chain: Chain, value: Affine) -> list[Affine]:
         left = [each for each in found if loop not in each.terms]
         for each in found:
             factor = each.terms.get(loop, 0)
-            bounds = [b for b in known if factor * b.terms.get(loop, 0) < 0 and not factor % b.terms[loop]]
-            left += [each.plus(b, abs(factor // b.terms[loop])) for b in bounds]
+            bounds = [b for b in known if factor * b.terms.get(loop, 0) < 0]
+            if is_scaled:
+                left += [each.times(abs(b.terms[loop])).plus(b, abs(factor)) for b in bounds]
+            else:
+                left += [each.plus(b, abs(factor // b.terms[loop])) for b in bounds if not factor % b.terms[loop]]
         found = list(_tightest(left, 1))
     return [each for each in found if _is_outside(each)]
 

@@ -22,11 +22,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import check_bounds, check_index, check_mask, index_range
+from adjit.runtime.library import check_bounds, check_index, check_mask, check_size, index_range
 from adjit.transform import ir
-from adjit.transform.analysis.affine import ONE, Affine, Chain, Iterations, Symbol
+from adjit.transform.analysis.affine import ONE, Affine, Chain, Symbol
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.effects import has_effect, is_check, is_check_of_size, is_unsure
+from adjit.transform.analysis.counting import Counting
+from adjit.transform.analysis.effects import has_effect, is_check, is_unsure
 from adjit.transform.analysis.ranges import Found, Range, Ranges, is_natural
 from adjit.transform.arrays.size_checks import Beforehand, Inside
 from adjit.transform.rewrite.affine_ops import Writer
@@ -36,7 +37,7 @@ _Ends = tuple[Affine, ...]
 
 def settle_indices(function: ir.Function, may_assume: bool) -> ir.Function:
     """The function with checks of the indices that may be out of bounds, and none of which that is not known."""
-    if not any(is_unsure(op) or is_check_of_size(op) for op in function.body.inside):
+    if not any(is_unsure(op) or _is_given_check(op) for op in function.body.inside):
         return function
     made = _Checks(function, may_assume)
     body = ir.replaced(function.body, made.instead)
@@ -45,13 +46,13 @@ def settle_indices(function: ir.Function, may_assume: bool) -> ir.Function:
 
 def unchecked(function: ir.Function) -> ir.Function:
     """The function with all indices taken to be in bounds, all masks to fit, and no size to be below zero."""
-    left_out = [op for op in function.body.inside if _is_of_mask(op) or is_check_of_size(op)]
-    kept = ir.replaced(function.body, dict.fromkeys(left_out, ()))
+    kept = ir.replaced(function.body, {op: () for op in function.body.inside if _is_given_check(op)})
     return ir.with_body(function, ir.rewritten(kept, _sure))
 
 
-def _is_of_mask(op: ir.Op) -> bool:
-    return isinstance(op, ir.Call) and op.callee is check_mask
+def _is_given_check(op: ir.Op) -> bool:
+    """Whether it is a check that the program was read with: of an item of a list, of a mask, or of a size."""
+    return isinstance(op, ir.Call) and op.callee in (check_index, check_mask, check_size)
 
 
 def _sure(op: ir.Op) -> ir.Op:
@@ -91,7 +92,7 @@ class _Checks:
     def __init__(self, function: ir.Function, may_assume: bool):
         self.instead: dict[ir.Op, Sequence[ir.Op]] = {}
         self._function, self._params = function, frozenset(function.body.args)
-        self.iterations = function.analysis(Iterations)
+        self.iterations = function.analysis(Counting)
         self.aliases = function.analysis(Aliases)
         self.places = self.iterations.places
         self._demands: dict[ir.Op | None, dict[object, _Demand]] = {}
@@ -101,11 +102,15 @@ class _Checks:
         happens = any(has_effect(op) and not is_check(op) and not isinstance(op, ir.Raise) for op in self.places)
         self._may_assume, self._is_repeatable = may_assume, not happens
         self._natural: list[tuple[Chain, Affine]] = []  # what is checked not to be below zero
-        self.instead.update((op, ()) for op in self.places if is_check_of_size(op) and self._is_natural(op))
-        in_place = {op: self._settled(op) for op in self.places if is_unsure(op)}
+        # where an index is checked in its place
+        self._in_place: dict[tuple[ir.Operand | Affine, Affine], list[Chain]] = {}
+        calls = [op for op in self.places if isinstance(op, ir.Call)]
+        self.instead.update((op, ()) for op in calls if op.callee is check_size and self._is_natural(op))
+        of_items = {op for op in calls if op.callee is check_index}
+        in_place = {op: self._settled(op) for op in self.places if is_unsure(op) or op in of_items}
         for place in {**in_place, **dict.fromkeys(filter(None, self._demands))}:
             before = [*self._before(place), *in_place.get(place, ())]
-            self.instead[place] = [*before, _sure(place)]
+            self.instead[place] = before if place in of_items else [*before, _sure(place)]
 
     def first(self, ops: Sequence[ir.Op]) -> Sequence[ir.Op]:
         """The operations of the function, after the checks that follow from its arguments alone."""
@@ -122,22 +127,35 @@ class _Checks:
 
     def _settled(self, op: ir.Op) -> list[ir.Op]:
         """What is checked right before an operation; what is checked further out is noted."""
+        if isinstance(op, ir.Call):
+            index, count = op.args
+            return [] if self._is_seen_to(op, index, self.iterations.value(count)) else [op]
         b = ir.Builder(op.origin)
         for array, axis, index in _indices(op):
-            if not (
-                self._is_proved(op, array, axis, index)
-                or (self._may_assume and self._is_demanded(op, array, axis, index))
-                or (self._may_assume and self._is_run(op, array, axis, index))
-            ):
+            if not self._is_seen_to(op, index, self.iterations.extent(array, axis)):
                 where = (("where", ir.axis_at(op.origin, array, axis)),)
                 args = (index, b.extent(array, axis))
                 b.emit(ir.Call(callee=check_index, args=args, outs=(), options=where, effect=True))
         return b.ops
 
-    def _is_proved(self, op: ir.Op, array: ir.Operand, axis: int, index: ir.Operand) -> bool:
-        value, extent = self.iterations.value(index), self.iterations.extent(array, axis)
+    def _is_seen_to(self, op: ir.Op, index: ir.Operand, extent: Affine | None) -> bool:
+        """Whether an index is in bounds, or checked further out."""
         if extent is None:
             return False
+        chain, value = self.places[op].chain, self.iterations.value(index)
+        before = self._in_place.setdefault((index if value is None else value, extent), [])
+        if any(_begins_with(chain, around) for around in before) or self._is_proved(op, index, extent):
+            return True
+        if self._may_assume and (self._is_demanded(op, index, extent) or self._is_run(op, index, extent)):
+            return True
+        before.append(chain)
+        if chain and isinstance(chain[-1][0], ir.While) and chain[-1][1] == 0:
+            # what a test has looked at is there in the trip
+            before.append((*chain[:-1], (chain[-1][0], 1)))
+        return False
+
+    def _is_proved(self, op: ir.Op, index: ir.Operand, extent: Affine) -> bool:
+        value = self.iterations.value(index)
         if value is not None and self._is_inside(op, (value,), (value,), extent):
             return True
         place, elements = self._place(op), dict[ir.Operand, tuple[ir.Var, ir.Var]]()
@@ -174,11 +192,8 @@ class _Checks:
             natural(end) or natural(end.plus(extent)) for end in lows
         )
 
-    def _is_demanded(self, op: ir.Op, array: ir.Operand, axis: int, index: ir.Operand) -> bool:
+    def _is_demanded(self, op: ir.Op, index: ir.Operand, extent: Affine) -> bool:
         """Whether a check further out sees to an index; it is noted."""
-        extent = self.iterations.extent(array, axis)
-        if extent is None:
-            return False
         chain, place = self.places[op].chain, self._place(op)
         elements: dict[ir.Operand, tuple[ir.Var, ir.Var]] = {}
         found = _InArrays(self, place, elements).ranges.of(index, chain)
@@ -205,12 +220,14 @@ class _Checks:
         """The outermost loop around an operation; itself if there is none."""
         return next((o for o, _ in self.places[op].chain if isinstance(o, ir.For | ir.While)), op)
 
-    def _is_run(self, op: ir.Op, array: ir.Operand, axis: int, index: ir.Operand) -> bool:
+    def _is_run(self, op: ir.Op, index: ir.Operand, extent: Affine) -> bool:
         """Whether an index is checked by running the loops that it comes of first; these are fewer than those here."""
-        value, extent = self.iterations.value(index), self.iterations.extent(array, axis)
-        if extent is None or not isinstance(index, ir.Var):
+        value = self.iterations.value(index)
+        if not isinstance(index, ir.Var):
             return False
-        check = Inside(Affine({index: 1}) if value is None else value, extent)
+        if value is None or any(isinstance(symbol, ir.While) for symbol in value.terms):
+            value = Affine({index: 1})
+        check = Inside(value, extent)
         if not self._beforehand.is_possible(check):
             return False
         if all(loop in self._beforehand.loops(check) for loop in self.places[op].loops):

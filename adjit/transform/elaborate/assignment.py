@@ -20,7 +20,7 @@ import libcst as cst
 from adjit.transform import ir
 from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute
-from adjit.transform.elaborate.containers import drained, extended, get_item, listed, set_item
+from adjit.transform.elaborate.containers import drained, extended, get_item, item_at, listed, set_item
 from adjit.transform.elaborate.control import do_for_option, of_option, unless_left
 from adjit.transform.elaborate.expressions import (
     evaluate,
@@ -131,7 +131,7 @@ def _updated_part(
     if isinstance(target, cst.Subscript):
         if isinstance(container, Grown) or (isinstance(container, TupleValue) and container.is_list):
             entries = subscript_entries(frame, target)
-            old = get_item(frame, container, entries)
+            old = item_at(frame, container, entries)
             value = evaluate(frame, node.value)
 
             def put_item(new: Value) -> None:

@@ -13,8 +13,11 @@ import functools
 import operator
 from collections.abc import Callable, Sequence
 
+from numba import types
+
 from adjit import errors
 from adjit.rules.registry import class_of
+from adjit.runtime.library import check_index
 from adjit.transform import ir
 from adjit.transform.elaborate.control import either_value, of_option
 from adjit.transform.elaborate.operators import compare, either, truth
@@ -79,8 +82,28 @@ from adjit.transform.ir.types import is_integer
 from adjit.transform.source.outside import is_defined, static_attribute
 
 
+def item_at(frame: Frame, base: List, entries: Sequence[Value], what: str = "") -> Value:
+    """`base[entries]` as the program writes it; `what`: what it is for the user, where that is no list or tuple."""
+    if len(entries) == 1 and is_number(entries[0]) and is_integer(entries[0].type):
+        _check_place(frame, base, entries[0], what)
+    return get_item(frame, base, entries)
+
+
+def _check_place(frame: Frame, base: List, index: ir.Operand, what: str = "") -> None:
+    """Checks that there is an item at an index that the program gives."""
+    ctx = frame.ctx
+    is_known = isinstance(base, TupleValue) and (isinstance(index, ir.Const) or not base.items)
+    if is_known or frame.is_rule or ctx.kernel is not None:
+        return
+    index = scalars.cast(ctx, index, types.intp) if isinstance(index.type, types.Boolean) else index
+    count = base.count if isinstance(base, Grown) else ir.integer(len(base.items))
+    what = what or ("a list" if isinstance(base, Grown) or base.is_list else "a tuple")
+    where = (("where", ir.said_at(ctx.builder.origin, what)),)
+    ctx.builder.emit(ir.Call(callee=check_index, args=(index, count), outs=(), options=where, effect=True))
+
+
 def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
-    """`base[entries]`."""
+    """`base[entries]`, where that is there."""
     ctx = frame.ctx
     (entry,) = entries if len(entries) == 1 else (None,)
     if isinstance(base, Grown):
@@ -232,6 +255,7 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
         # it stays of so many numbers, as the other items of its list are
         changed(frame, base, _with_one(frame, base, index, value), "a store into an item")
         return
+    _check_place(frame, base, index)
     # the numbers of a list that grows are stored in place: nobody else has that memory
     puts_away_items(ctx, base)
     puts_away(ctx, value)
@@ -344,6 +368,9 @@ def _insert(frame: Frame, owner: List, place: Value, given: Value) -> Value:
 def _pop(frame: Frame, owner: List, place: Value | None = None) -> Value:
     ctx = frame.ctx
     index = ir.integer(-1) if place is None else as_index(ctx, place, "the place")
+    if place is not None or not any(frame.source is each for each in ctx.recursive.values()):
+        # the stacks of a function that calls itself have what is taken from them
+        _check_place(frame, owner, index)
     found = get_item(frame, owner, [index])
     if isinstance(owner, TupleValue) and isinstance(index, ir.Const):
         items = list(owner.items)

@@ -25,7 +25,7 @@ from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
 from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute, call, takes_none
-from adjit.transform.elaborate.containers import drained, get_item, listed
+from adjit.transform.elaborate.containers import drained, item_at, listed
 from adjit.transform.elaborate.control import conditional, either_value, of_option, unless_changing
 from adjit.transform.elaborate.kernels import is_kernel
 from adjit.transform.elaborate.of_numba.declared import variable
@@ -573,7 +573,7 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
     if isinstance(base, Grown) and has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
         return field_of(ctx, base, entries[0].value)
     if isinstance(base, TupleValue | Grown):
-        return get_item(frame, base, entries)
+        return item_at(frame, base, entries)
     if isinstance(base, Record | Table):
         return tables.item_of(frame, base, entries)
     if isinstance(base, Static) and is_records(base):
@@ -590,7 +590,7 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
         # an iterator has no views
         return copied(ctx, selected) if is_array(selected) else selected
     if isinstance(base, Static) and isinstance(base.value, str):
-        letters = get_item(frame, TupleValue(tuple(map(Static, base.value))), entries)
+        letters = item_at(frame, TupleValue(tuple(map(Static, base.value))), entries, "a string")
         if not isinstance(letters, TupleValue):
             return letters
         known = [part.value for part in letters.items if isinstance(part, Static)]

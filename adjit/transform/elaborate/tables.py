@@ -27,6 +27,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.containers import (
     copied_item,
     get_item,
+    item_at,
     list_method,
     listed,
     longer,
@@ -207,7 +208,7 @@ def item_of(frame: Frame, owner: Record | Table, entries: Sequence[Value]) -> Va
     if value.kind == "set":
         raise frame.ctx.mismatch("a subscript of a set", "Make a list of it: `sorted(...)`.")
     if value.kind == "deque":
-        return get_item(frame, dataclasses.replace(value.items, cell=None), entries)
+        return item_at(frame, dataclasses.replace(value.items, cell=None), entries, "a deque")
     return _read(frame, value, _checked(frame.ctx, _entry(entries)))
 
 

@@ -87,7 +87,71 @@ def picked(x):
     return np.sum(x[np.arange(x.size)] * x[np.argsort(x)])
 
 
-@pytest.mark.parametrize("function", [along, neighbours, wrapped, by_twos, nearest, picked])
+def upwards(x):
+    s, i = 0.0, 0
+    while i < x.size and x[i] > 0.0:
+        s += x[i] ** 2
+        i += 1
+    i = 0
+    while True:
+        if i >= x.size:
+            break
+        i += 1
+        if x[i - 1] < 0.5:
+            continue
+        s += x[i - 1]
+    return s
+
+
+def downwards(x):
+    s, i = 0.0, x.size - 1
+    while i >= 0:
+        j = i - 1
+        while j >= 0 and s < 5.0:
+            s += x[i] * x[j]
+            j -= 2
+        i -= 1
+    return s
+
+
+def from_both_ends(x):
+    s, i, j = 0.0, 0, x.size - 1
+    while i < j:
+        s += x[i] * x[j]
+        i += 1
+        j -= 1
+    return s
+
+
+def merged(x):
+    y = 1.1 * x
+    s, i, j = 0.0, 0, 0
+    while i < x.size and j < y.size:
+        if x[i] < y[j]:
+            s += x[i] * y[j]
+            i += 1
+        else:
+            s += y[j] ** 2
+            j += 2
+    return s
+
+
+def of_items(x):
+    items, few = [v * v for v in x], [2.0, 3.0, 4.0]
+    s = 0.0
+    for i in range(len(items)):
+        s += items[i] * items[-i] * x[i]
+    for i in range(3):
+        s += few[i] * few[i - 3]
+    return s
+
+
+PROVED = [
+    along, neighbours, wrapped, by_twos, nearest, picked, upwards, downwards, from_both_ends, merged, of_items,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", PROVED)
 def test_what_follows_from_ranges_is_not_checked(function):
     assert checks(made(function, VECTOR)) == []
     assert not any(op.callee is check_index for op in calls(made(function, VECTOR, stretches=True)))
