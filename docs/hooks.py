@@ -1,4 +1,5 @@
-"""What the site takes from other files: the address of the project from pyproject.toml, its first page from README.md.
+"""What the site takes from other files: the address of the project from pyproject.toml, its first page from README.md,
+and a page for each script in examples/.
 
 MkDocs calls these while it builds; mkdocs.yml names this file under `hooks`.
 """
@@ -8,7 +9,10 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mkdocs.structure.files import Files
 
 ROOT = Path(__file__).parents[1]
 HERE = "<!-- README.md stands here -->"
@@ -31,5 +35,19 @@ def on_config(config: Any) -> Any:
     return config
 
 
+def on_files(files: Files, config: Any) -> Files:
+    """With a page for each example: its source."""
+    from mkdocs.structure.files import File
+
+    for script in sorted((ROOT / "examples").glob("*.py")):
+        text = f"# {script.name}\n\n[All examples](../examples.md)\n\n```python\n{script.read_text('utf-8')}```\n"
+        files.append(File.generated(config, f"examples/{script.stem}.md", content=text))
+    return files
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    return markdown.replace(HERE, front()) if page.file.src_uri == "index.md" else markdown
+    if page.file.src_uri == "index.md":
+        return markdown.replace(HERE, front())
+    if page.file.src_uri == "examples.md":
+        return re.sub(r"\(\.\./examples/(\w+)\.py\)", r"(examples/\1.md)", markdown)
+    return markdown

@@ -35,7 +35,7 @@ from adjit.errors import AdjitError
 ROOT = Path(__file__).parents[2]
 KINDS = ("short", "long", "bridge", "simulator", "no")
 PART = re.compile(
-    r"^<!--(?P<comment>.*?)-->[ ]*$|^(?P<indent>[ ]*)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```[ ]*$",
+    r"^[ ]*<!--(?P<comment>.*?)-->[ ]*$|^(?P<indent>[ ]*)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```[ ]*$",
     re.MULTILINE | re.DOTALL,
 )
 

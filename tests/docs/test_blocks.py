@@ -46,6 +46,13 @@ jax.grad
 
     ```python
     import adjit
+
+    print(3)
+    ```
+
+    <!-- output -->
+    ```python
+    3
     ```
 """
 
@@ -65,9 +72,9 @@ def test_blocks_of_a_page(page):
         (7, "short", "3.0\n", False),
         (22, "long", "6.0\n", False),
         (34, "no", None, False),
-        (40, "short", None, False),
+        (40, "short", "3\n", False),
     ]
-    assert blocks_of(page)[-1].text == "import adjit\n"
+    assert blocks_of(page)[-1].text == "import adjit\n\nprint(3)\n"
 
 
 def test_blocks_share_a_namespace(page, tmp_path):

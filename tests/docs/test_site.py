@@ -1,5 +1,6 @@
 """The site builds without a warning, its pages ask no other host for anything, and each page is in the contents."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -56,3 +57,22 @@ def test_readers_need_no_network():
     text = (ROOT / "mkdocs.yml").read_text("utf-8")
     assert "font: false" in text
     assert "http" not in text
+
+
+def test_every_example_has_a_row_and_its_picture():
+    text = (ROOT / "docs" / "examples.md").read_text("utf-8")
+    for script in (ROOT / "examples").glob("*.py"):
+        if pictures := set(re.findall(r"\b(\w+\.png)", script.read_text("utf-8"))):
+            assert f"[`{script.name}`](../examples/{script.name})" in text
+            assert all(f"(pictures/{name})" in text for name in pictures)
+            assert all((ROOT / "docs" / "pictures" / name).exists() for name in pictures)
+
+
+def test_parameters_in_docstrings_are_a_list():
+    pytest.importorskip("griffe")
+    spec = importlib.util.spec_from_file_location("docstrings", ROOT / "docs" / "docstrings.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = "Returns it.\n\nwrt: by position\n     or name\nseveral: more of them\n\nIn: a function. Out: another one."
+    listed = "Returns it.\n\n- **wrt**: by position or name\n- **several**: more of them\n\nIn: a function. Out: another one."
+    assert module.as_markdown(text) == listed
