@@ -43,7 +43,8 @@ def test_the_reference_has_every_name(site):
     import adjit
 
     text = (site / "reference.html").read_text("utf-8")
-    functions = [name for name in adjit.__all__ if name not in ("rules",)]
+    # modules, whose functions are there
+    functions = [name for name in adjit.__all__ if name not in ("rules", "plot")]
     assert [name for name in functions if not re.search(rf'id="adjit\.[\w.]*\b{name}"', text)] == []
 
 
@@ -73,6 +74,6 @@ def test_parameters_in_docstrings_are_a_list():
     spec = importlib.util.spec_from_file_location("docstrings", ROOT / "docs" / "docstrings.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    text = "Returns it.\n\nwrt: by position\n     or name\nseveral: more of them\n\nIn: a function. Out: another one."
-    listed = "Returns it.\n\n- **wrt**: by position or name\n- **several**: more of them\n\nIn: a function. Out: another one."
+    text = "Returns it.\n\nwrt: by position\n     or name\nseveral: more of them\n\nIn: x. Out: y."
+    listed = "Returns it.\n\n- **wrt**: by position or name\n- **several**: more of them\n\nIn: x. Out: y."
     assert module.as_markdown(text) == listed
