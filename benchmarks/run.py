@@ -274,7 +274,7 @@ def measure_bounds(groups, options):
             continue
         made = {is_on: adjit.value_and_grad(function, wrt=wrt, boundscheck=is_on) for is_on in (False, True)}
         texts = {is_on: f.source(*arguments, tuned=True) for is_on, f in made.items()}
-        checks = len(re.findall(r"\b(?:check_bounds|check_index)\(", texts[True]))
+        checks = len(re.findall(r"\b(?:check_bounds|check_index|check_size)\(", texts[True]))
         if texts[True] == texts[False]:
             # it is the same code
             ratios.append(1.0)

@@ -30,6 +30,8 @@ class Counting(Iterations):
             return found
         loop, place = carried
         slot = loop.slots[place]
+        if not isinstance(slot.init.type, types.Integer):
+            return None
         start, steps = self.value(slot.init), self._steps(slot.yielded, slot.arg)
         if start is None or steps is None:
             return None
@@ -69,7 +71,8 @@ class Counting(Iterations):
     def _growing(self, loop: ir.For | ir.While) -> Iterator[Constraint]:
         """That what only grows is not below what it was before the loop, and the other way round."""
         for slot in loop.slots:
-            value = self.value(slot.arg) if isinstance(slot.arg.type, types.Integer) else None
-            start, steps = self.value(slot.init), self._steps(slot.yielded, slot.arg)
+            if not isinstance(slot.arg.type, types.Integer) or not isinstance(slot.init.type, types.Integer):
+                continue
+            value, start, steps = self.value(slot.arg), self.value(slot.init), self._steps(slot.yielded, slot.arg)
             if start is not None and steps is not None and value == Affine({slot.arg: 1}):
                 yield Constraint(value.plus(start, -1), ">=" if steps[0] >= 0 else "<=")

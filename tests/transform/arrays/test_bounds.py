@@ -103,6 +103,17 @@ def upwards(x):
     return s
 
 
+def least_of(x):
+    best, which, i = np.inf, 0, 0
+    while i < x.size:
+        if x[i] < best:
+            best, which = x[i], i
+        i += 1
+    for i in range(x.size):
+        best = min(best, x[i])
+    return best + which
+
+
 def downwards(x):
     s, i = 0.0, x.size - 1
     while i >= 0:
@@ -147,7 +158,8 @@ def of_items(x):
 
 
 PROVED = [
-    along, neighbours, wrapped, by_twos, nearest, picked, upwards, downwards, from_both_ends, merged, of_items,
+    along, neighbours, wrapped, by_twos, nearest, picked, upwards, least_of, downwards, from_both_ends, merged,
+    of_items,
 ]  # fmt: skip
 
 
