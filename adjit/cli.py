@@ -1,23 +1,29 @@
 """The command line: shows the code that adjit generates, and why it is as it is; fills, shows and clears the cache.
 
-adjit source bonds.py:energy --wrt x --types "float64[:], float64"      prints the gradient's source
-adjit source bonds.py:energy --wrt x --types ... -o gradient.py         writes it as a module that needs no adjit
-adjit explain bonds.py:energy --wrt x --types "float64[:], float64"     prints what was decided for it
-adjit report bonds.py:energy --wrt x --values "np.ones(9), 0.5"         writes a page to look at, report.html
-adjit compile bonds.py:energy --wrt x --types "float64[:], float64"     keeps its machine code for later processes
-adjit cache                                                             shows what is kept; --clear removes it
-adjit --version                                                         says which versions of what are at work
+adjit source bonds.py:energy --wrt x --types "float64[:], float64"      prints the source of the gradient
+adjit source bonds.py:energy --wrt x --types ... -o gradient.py         writes it as a module that does not need adjit
+adjit source bonds.py                                                   lists the functions of the file
+adjit explain bonds.py:energy --wrt x --types "float64[:], float64"     prints what is active, stored and recomputed
+adjit report bonds.py:energy --wrt x --values "np.ones(9), 0.5"         writes a page for the browser, report.html
+adjit compile chem.bonds:energy --wrt x --types "float64[:], float64"   compiles it for later processes
+adjit cache                                                             shows the cache; --clear empties it
+adjit --version                                                         shows the versions, for bug reports
+
+A function is named by its file or by its module. Both are imported, so code that should not run belongs under
+`if __name__ == "__main__":`.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numba
@@ -49,8 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(str(derived.explain(*given)).rstrip())
         elif asked.command == "report":
             derived.report(asked.output, *given)
+            print(f"wrote {asked.output}")
         elif asked.output:
             derived.save(asked.output, *given, tuned=asked.tuned)
+            print(f"wrote {asked.output}")
         else:
             print(derived.source(*given, tuned=asked.tuned).rstrip())
     except AdjitError as fault:
@@ -59,38 +67,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+_FUNCTION = "FILE.py:function"
+_IMPORTED = "The file is imported: code that should not run belongs under `if __name__ == '__main__':`."
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="adjit", description="Automatic differentiation by source transformation.")
+    parser = argparse.ArgumentParser(
+        prog="adjit", description=f"Derivatives of Python functions, as readable source code. {_IMPORTED}"
+    )
     parser.add_argument("--version", action="version", version=_versions())
     commands = parser.add_subparsers(required=True, metavar="command", dest="command")
     for name, what in (
         ("source", "print the source of a derivative"),
         ("explain", "print what is active, stored and recomputed in a derivative, and why"),
-        ("report", "write a page with the function beside its derivative, and what was decided"),
+        ("report", "write a page with the function beside its derivative, and an explanation"),
     ):
-        command = commands.add_parser(name, help=what)
-        command.add_argument("function", metavar="FILE.py:function", help="the function to differentiate")
+        command = commands.add_parser(name, help=what, description=f"{what.capitalize()}. {_IMPORTED}")
+        command.add_argument("function", metavar=_FUNCTION, help="the function; package.module:function works, too")
         command.add_argument("--types", default="", help='the argument types, such as "float64[:, :], int"')
+        command.add_argument("--values", help='example arguments instead of types: "np.ones(1000), 0.1, 50"')
         command.add_argument("--wrt", default="0", help="names or positions of parameters, separated by commas")
         command.add_argument(
-            "--mode", choices=("reverse", "forward"), default="reverse", help="the gradient or the jvp"
+            "--mode", choices=("reverse", "forward"), default="reverse", help="the gradient, or value and tangent"
         )
         if name == "source":
-            command.add_argument("--tuned", action="store_true", help="as it is compiled, not as it is best read")
-            command.add_argument("-o", "--output", metavar="FILE.py", help="write it there, as a module of its own")
-        else:
-            command.add_argument("--values", help='in the place of types, values: "np.ones(1000), 0.1, 50"')
+            command.add_argument("--tuned", action="store_true", help="print the code that is compiled")
+            command.add_argument("-o", "--output", metavar="FILE.py", help="write a module instead")
         if name == "report":
-            command.add_argument("-o", "--output", metavar="FILE.html", default="report.html", help="the page")
-    command = commands.add_parser("compile", help="compile a derivative, and keep it for later processes")
-    command.add_argument("function", metavar="FILE.py:function", help="a function, or a derivative of one")
-    command.add_argument("--types", action="append", required=True, help="the argument types; may be given many times")
+            command.add_argument("-o", "--output", metavar="FILE.html", default="report.html", help="the page to write")
+    command = commands.add_parser("compile", help="compile a derivative for later processes")
+    command.add_argument("function", metavar=_FUNCTION, help="a function, or a derivative")
+    command.add_argument("--types", action="append", required=True, help="the argument types; repeat it for more")
     command.add_argument("--wrt", default="0", help="names or positions of parameters, separated by commas")
     command.add_argument(
-        "--kind", choices=list(_KINDS), default="value_and_grad", help="what a function's derivative is"
+        "--kind", choices=list(_KINDS), default="value_and_grad", help="the derivative of a function to compile"
     )
-    command = commands.add_parser("cache", help="show what is kept for later processes")
-    command.add_argument("--clear", action="store_true", help="remove it")
+    command = commands.add_parser("cache", help="show the cache of compiled derivatives")
+    command.add_argument("--clear", action="store_true", help="empty it")
     return parser
 
 
@@ -112,7 +125,14 @@ def _compile(function: Any, asked: argparse.Namespace) -> int:
     not_kept = [str(one.message) for one in said if issubclass(one.category, NotCached)]
     for text in not_kept:
         print(text, file=sys.stderr)
-    return 1 if not_kept else 0
+    if not_kept:
+        return 1
+    print(f"compiled {derived!r} for {_counted(len(asked.types), 'signature')}, kept in {cache_info().folder}")
+    return 0
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _cache(clear: bool) -> int:
@@ -120,34 +140,77 @@ def _cache(clear: bool) -> int:
     found = cache_info()
     if clear:
         clear_cache()
-    said = "removed" if clear else "kept"
-    print(f"{found.folder}: {found.entries:,} derivatives of {found.bytes / 1e6:,.1f} MB {said}")
+    size = f"{found.bytes / 1e6:,.1f} MB" if found.bytes >= 1e5 else f"{found.bytes / 1e3:,.1f} kB"
+    print(f"{found.folder}: {_counted(found.entries, 'derivative')}, {size}, {'removed' if clear else 'kept'}")
     why = why_off()
     if why is not None:
-        print(f"Nothing is kept or taken from there: {why}.")
+        print(f"The cache is not used: {why}.")
     return 0
 
 
 def _function(where: str) -> Any:
+    """The function that a file or a module has under a name; without a name the exit says which there are."""
     filename, _, name = where.rpartition(":")
-    if not filename:
-        raise SystemExit(f"adjit: {where!r} is not of the form FILE.py:function")
-    path = Path(filename)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None or not path.exists():
-        raise SystemExit(f"adjit: there is no Python file {filename!r}")
-    found: Any = importlib.util.module_from_spec(spec)
-    # as for `python FILE.py`: files beside it can be imported, and its own functions find their module
-    sys.path.insert(0, str(path.resolve().parent))
-    sys.modules[path.stem] = found
-    try:
-        spec.loader.exec_module(found)
-    except Exception as fault:  # whatever the user's file raises
-        raise SystemExit(f"adjit: {filename} cannot be imported: {_told(fault, path)}") from fault
+    if not filename or name.startswith(("/", "\\")):  # as in C:\bonds.py
+        filename, name = where, ""
+    found = _module(filename)
+    if not name:
+        names = [f"{filename}:{own}" for own, value in vars(found).items() if _is_own(value, found)]
+        raise SystemExit(f"adjit: name a function: {', '.join(names) or f'there is none in {filename}'}")
     for part in name.split("."):
         if not hasattr(found, part):
             raise SystemExit(f"adjit: there is no {name!r} in {filename}")
         found = getattr(found, part)
+    return found
+
+
+def _is_own(value: Any, module: ModuleType) -> bool:
+    """Whether it is a function that this module defines."""
+    is_function = isinstance(value, FunctionType | Derived | Interpreted) or hasattr(value, "py_func")
+    return is_function and getattr(value, "__module__", None) == module.__name__
+
+
+def _module(where: str) -> ModuleType:
+    """The module of this file or of this dotted name. A file of a package is imported as a part of it."""
+    path = Path(where)
+    if not path.exists() and not where.endswith(".py"):
+        folder, name = Path.cwd(), where
+        if not _is_there(name, folder):
+            raise SystemExit(f"adjit: there is no Python file and no module {where!r}")
+    elif not path.exists():
+        raise SystemExit(f"adjit: there is no Python file {where!r}")
+    else:
+        folder, name = path.resolve().parent, path.stem
+        while (folder / "__init__.py").exists():
+            folder, name = folder.parent, f"{folder.name}.{name}"
+    # as for `python FILE.py`: files beside it can be imported
+    sys.path.insert(0, str(folder))
+    try:
+        if "." not in name and path.exists():
+            return _alone(path)
+        return importlib.import_module(name)
+    except Exception as fault:  # whatever the user's file raises
+        raise SystemExit(f"adjit: {where} cannot be imported: {_told(fault, path)}") from fault
+
+
+def _is_there(name: str, folder: Path) -> bool:
+    sys.path.insert(0, str(folder))
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+    finally:
+        sys.path.remove(str(folder))
+
+
+def _alone(path: Path) -> ModuleType:
+    """The module of a file that is not in a package, whatever other module has its name."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"adjit: {str(path)!r} is not a Python file")
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = found  # its own functions find their module
+    spec.loader.exec_module(found)
     return found
 
 

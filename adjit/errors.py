@@ -48,7 +48,7 @@ class Place:
 
 
 class AdjitError(Exception):
-    """The base of all errors that adjit raises on purpose."""
+    """The base class of all errors of adjit."""
 
     usual = ""  # what to do, where the fault does not say: compiled code raises with one text alone
     wants_constant = False  # whether it would be none if a number were known while compiling
@@ -64,7 +64,7 @@ class AdjitError(Exception):
 
     @property
     def message(self) -> str:
-        """The text as Python prints it of an error that nobody catches, with the kind in front."""
+        """The message with the class of the error in front, as Python prints it."""
         return f"{type(self).__name__}: {self}"
 
     def __str__(self) -> str:
@@ -79,68 +79,70 @@ class AdjitError(Exception):
 
 
 class Unsupported(AdjitError):
-    """A construct of Python that adjit does not take."""
+    """adjit does not differentiate this construct of Python."""
 
 
 class NoRule(AdjitError):
-    """A function that is differentiated has no derivative rule and no source."""
+    """A function has neither a derivative rule nor a source that adjit can read."""
 
 
 class WrongWrt(AdjitError):
-    """`wrt` names no parameter, or one that carries no derivative."""
+    """`wrt` does not name a parameter, or names one without floats."""
 
 
 class WrongCall(AdjitError, TypeError):
-    """The arguments of a call do not fit the parameters, or there is no such option."""
+    """The arguments of a call do not fit the parameters, or an option is unknown."""
 
 
 class NotDifferentiable(AdjitError):
-    """The result depends on what is differentiated through conditions, indices or rounding alone, so that the
-    derivative would be zero whatever the result does."""
+    """The result depends on the arguments in wrt only through conditions, indices or rounding.
+
+    The derivative would always be zero, whatever the result does.
+    """
 
 
 class NotScalar(AdjitError):
-    """A gradient was asked of a function whose result is not one number."""
+    """The result of a function is not one number, so that it has no gradient."""
 
 
 class SourceUnavailable(AdjitError):
-    """The source of a function cannot be read, or is not what runs."""
+    """The source of a function cannot be read, or differs from the code that runs."""
 
 
 class TypeMismatch(AdjitError):
-    """Types do not fit: numba cannot type the program, or a seed or tangent is unlike what it belongs to."""
+    """Types do not fit: of the program, of an argument, or of a seed or tangent."""
 
 
 class WrongDevice(AdjitError, TypeError):
-    """An array is in memory that the code does not reach: NumPy's, of code for a GPU."""
+    """An array is in the wrong memory: code for a GPU gets a NumPy array."""
 
 
 class Unwritten(AdjitError):
-    """An element of an array from np.empty is read before anything is stored there."""
+    """An element of an array from np.empty is read before it is stored."""
 
 
 class Aliased(AdjitError):
-    """Two arguments share memory, or elements of one do, and it is written."""
+    """The function writes into memory that two arguments, or two elements of one, share."""
 
     usual = "Pass a copy."
 
 
 class ReadOnly(AdjitError, ValueError):
-    """The program stores into an argument that is read-only, or into a view that NumPy gives as one."""
+    """The program stores into a read-only argument, or into a view that NumPy makes read-only."""
 
 
 class Race(AdjitError):
-    """Two threads of a kernel touch one element, which one of them stores to. Found with ADJIT_CUDA_CHECK=1."""
+    """Two threads of a kernel use one element, and at least one stores to it. ADJIT_CUDA_CHECK=1 finds it."""
 
 
 class Stretched(AdjitError):
-    """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
+    """Lengths of arrays differ in code for equal lengths. Only users of a saved source see this error."""
 
-    usual = "Call the derivative itself: it makes other code then."
+    usual = "Call the derivative itself, which then runs other code."
 
 
 class OutOfBounds(IndexError):
-    """An index of the program is out of bounds: `where` says of what and, in lines of its own, at which place."""
+    """An index of the program is out of bounds. `where`: the array, and in further lines the place in the program."""
 
     def __init__(self, where: str, index: int, extent: int) -> None:
         super().__init__(where, index, extent)
@@ -157,7 +159,7 @@ class BeyondLoop(OutOfBounds, Stretched):
 
 
 class UnfitMask(IndexError):
-    """A mask is not as long as the axis that it chooses from; `where`: as of OutOfBounds."""
+    """A mask and the axis that it selects from differ in length; `where`: as of OutOfBounds."""
 
     def __init__(self, where: str, extent: int, own: int) -> None:
         super().__init__(where, extent, own)
@@ -165,24 +167,26 @@ class UnfitMask(IndexError):
 
     def __str__(self) -> str:
         what, *lines = self.where.splitlines()
-        said = f"boolean index did not match {what}: its size is {self.extent}, and that of the mask {self.own}"
+        said = f"boolean index did not match {what}: its size is {self.extent}, and the mask has {self.own}"
         return "\n".join((said, *lines))
 
 
 class InternalError(AdjitError):
-    """A fault of adjit itself."""
+    """A fault of adjit itself: please report it."""
 
     usual = "This is a fault of adjit: please report it with this message."
 
 
 class NotCached(UserWarning):
-    """With `cache=True`, or compiled ahead: a function whose compiled form cannot be kept for later processes."""
+    """The machine code of a function cannot be kept for later processes, though `cache=True` asks for it."""
 
 
 class OnlyDecides(UserWarning):
-    """A derivative that is zero because a part of an argument, or one of several, goes into the result through
-    conditions, indices or rounding alone."""
+    """A part of a derivative is zero: the result depends on it only through conditions, indices or rounding."""
 
 
 # NumPy's functions give real numbers or complex ones by what comes out; the type of a derivative is settled before.
-NOT_REAL = "complex eigenvalues or roots of real numbers: write np.linalg.eigvals(A.astype(complex)), np.roots(p + 0j)"
+NOT_REAL = (
+    "a real matrix or polynomial has complex eigenvalues or roots: write "
+    "np.linalg.eigvals(A.astype(complex)) or np.roots(p + 0j)"
+)

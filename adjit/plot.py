@@ -30,8 +30,8 @@ def tape(derivative: Any, *calls: Sequence[Any], ax: Any = None) -> Any:
     """
     if not calls or not all(isinstance(call, tuple) for call in calls):
         raise WrongCall(
-            "adjit.plot.tape without tuples of arguments",
-            instead="Give a tuple for each size: adjit.plot.tape(gradient, (np.ones(1000), 0.1, 50)).",
+            "adjit.plot.tape without arguments",
+            instead="Give one tuple of arguments per size: adjit.plot.tape(gradient, (np.ones(1000), 0.1, 50)).",
         )
     ax = _axes(ax)
     found = [derivative.explain(*call) for call in calls]
@@ -53,7 +53,7 @@ def tape(derivative: Any, *calls: Sequence[Any], ax: Any = None) -> Any:
     ]
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
-    ax.set_xlabel("bytes" + (f"; not known before a run: {', '.join(unknown)}" if unknown else ""))
+    ax.set_xlabel("bytes" + (f"; only known after a run: {', '.join(unknown)}" if unknown else ""))
     ax.set_title(found[0].title)
     ax.legend(title="bytes in all")
     return ax
@@ -107,6 +107,6 @@ def _axes(ax: Any) -> Any:
         pyplot = importlib.import_module("matplotlib.pyplot")
     except ImportError:
         raise Unsupported(
-            "adjit.plot without matplotlib", instead="pip install 'adjit[plot]', or read `.explain(...)` as text."
+            "adjit.plot without matplotlib", instead="pip install 'adjit[plot]', or print `.explain(...)`."
         ) from None
     return pyplot.subplots(layout="constrained")[1] if ax is None else ax

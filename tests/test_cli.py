@@ -104,14 +104,14 @@ EXPLANATION = """Gradient of energy at chain_for_cli.py:1 with respect to x
 Variables
   name     line                  why
   x        argument  active      in wrt
-  k        argument  not active  not in wrt: held fixed
+  k        argument  not active  not in wrt
   half     L3        not active  does not depend on x
   total    L4, L7    active      depends on x
   i        L5        not active  an integer
   stretch  L6        active      depends on x
 
 Values that the reverse sweep reads
-  value    line  how                                 where, and its bytes
+  value    line  how                                 where, and bytes
   x              alive
   half     L3    alive
   stretch  L6    computed in the reverse sweep only
@@ -121,9 +121,9 @@ Memory
   x_bar  shadow of x  8 * x.size
 
 Loops
-  line  loop                        what becomes of it
-  L5    for i in range(x.size - 1)  reverse sweep only: the reverse sweep reads nothing that its
-                                    forward trips make
+  line  loop                        how it is differentiated
+  L5    for i in range(x.size - 1)  reverse loop only: the reverse sweep needs no value of its
+                                    forward iterations
 """
 
 
@@ -136,7 +136,7 @@ def test_explanation_of_a_tangent(chain, capsys):
     assert cli.main(["explain", chain, "--wrt", "x", "--types", "float64[:], float64", "--mode", "forward"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Value and tangent of energy at chain_for_cli.py:1 with respect to x"
-    assert any(line.split()[:2] == ["L5", "for"] and line.endswith("with its tangents") for line in lines)
+    assert any(line.split()[:2] == ["L5", "for"] and line.endswith("values and tangents in one loop") for line in lines)
     assert "Memory" not in lines
 
 

@@ -28,10 +28,13 @@ def precompile(derivative: Any, *signatures: Any) -> None:
     make = getattr(derivative, "precompile", None)
     if make is None:
         raise WrongCall(
-            "precompile of what is no derived function", instead='Write precompile(adjit.grad(f), "float64[:]").'
+            "precompile of an object that is not a derivative", instead='Write precompile(adjit.grad(f), "float64[:]").'
         )
     if not signatures:
-        raise WrongCall("precompile without types", instead='Give some, as in precompile(gradient, "float64[:], int").')
+        raise WrongCall(
+            "precompile without types",
+            instead='Give the types of a call, as in precompile(gradient, "float64[:], int").',
+        )
     for signature in signatures:
         make(*_arguments(signature))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import array
 import enum
 import numbers
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,6 +25,7 @@ from adjit.transform.source.structures import (
     ARRAYS,
     InCircle,
     NotTaken,
+    Unread,
     has_array,
     is_derived_number,
     is_member,
@@ -53,7 +55,7 @@ def specialised(given: types.Type) -> types.Type:
         if isinstance(given.value, np.random.Generator):
             raise TypeMismatch(
                 "the default of an argument is a generator of random numbers",
-                why="numba takes one as an argument alone.",
+                why="numba takes a generator only as an argument of the call.",
                 instead="Pass it in the call.",
             )
         given = type_of(given.value)
@@ -65,7 +67,7 @@ def specialised(given: types.Type) -> types.Type:
 def check_value(owner: str, name: str, value: Any) -> None:
     """TypeMismatch if a derivative cannot take this value for the parameter `name` of `owner`."""
     if not is_taken(value):
-        what, instead = told(value)
+        what, instead = told(value, name)
         raise TypeMismatch(f"argument `{name}` of {owner} is {what}", instead=instead)
 
 
@@ -74,7 +76,7 @@ def check_type(owner: str, name: str, type_: types.Type) -> None:
     if not _is_taken(type_):
         raise TypeMismatch(
             f"argument `{name}` of {owner} is of type {to_text(type_)}",
-            instead="Pass numbers, NumPy arrays of numbers, or tuples of those.",
+            instead="Pass numbers, NumPy arrays of numbers, or tuples of them.",
         )
 
 
@@ -102,68 +104,78 @@ def _is_number(type_: types.Type) -> bool:
     return isinstance(type_, _PLAIN) or type_ in _FLOATS
 
 
-def told(value: Any) -> tuple[str, str]:
-    """What a value that is not taken is, and what to pass in its place."""
+def told(value: Any, name: str = "x") -> tuple[str, str]:
+    """What a value of this name that is not taken is, and what to pass instead."""
     kind = type(value)
     if is_derived_number(value):
         own = own_of_builtin(kind)
-        what = "a class of numbers of its own" if own is None else f"which has `{own}` of its own"
-        return f"of type {_name_of(kind)}, {what}", f"Pass {plain_class(kind).__name__}(...) of it."
+        what = "a class of numbers that adjit does not know" if own is None else f"which has its own `{own}`"
+        return f"of type {_name_of(kind)}, {what}", f"Pass {plain_class(kind).__name__}({name})."
     if own := own_of(value):
-        return f"of type {_name_of(kind)}, which has `{own}` of its own", _instead_of(kind)
+        return f"of type {_name_of(kind)}, which has its own `{own}`", _instead_of(kind)
     if isinstance(value, tuple):
-        return next((told(part) for part in value if not is_taken(part)), ("a tuple", _NUMBERS))
+        return next(
+            (told(part, f"{name}[{k}]") for k, part in enumerate(value) if not is_taken(part)), ("a tuple", _NUMBERS)
+        )
     if isinstance(value, list):
-        return "a list", "Pass a NumPy array: np.array(...)."
+        return "a list", f"Pass np.array({name})."
     if isinstance(value, enum.Enum):
-        return f"a member of {_name_of(kind)}", "Leave it out of wrt: no derivative flows into an enumeration."
+        return f"a member of {_name_of(kind)}", "Leave it out of wrt: an enumeration has no derivative."
     if isinstance(value, np.ma.MaskedArray):
-        return "a masked array", "Pass filled(...) of it, or its data and its mask as two arguments."
+        return "a masked array", f"Pass {name}.filled(...), or its data and its mask as two arguments."
     if isinstance(value, np.ndarray):
-        return _told_of_array(value)
+        return _told_of_array(value, name)
     if isinstance(value, np.void):
         fields = ", ".join(value.dtype.names or ())
-        return f"a record with the fields {fields}", "Pass its fields as arguments of their own."
+        return f"a record with the fields {fields}", "Pass each field as an argument."
     if isinstance(value, np.inexact):
-        instead = "complex(...)" if isinstance(value, np.complexfloating) else "float(...) or np.float32(...)"
-        return f"a number of {value.dtype}, which numba does not take", f"Pass {instead} of it."
+        is_complex = isinstance(value, np.complexfloating)
+        instead = f"complex({name})" if is_complex else f"float({name}) or np.float32({name})"
+        return f"a number of {value.dtype}, which numba does not take", f"Pass {instead}."
     if isinstance(value, np.datetime64 | np.timedelta64):
-        return f"a number of {value.dtype}", "Pass a number: of seconds, say."
+        return f"a number of {value.dtype}", "Pass a number, for example of seconds."
     if isinstance(value, int):
-        return "an integer of more than 64 bits", "Pass float(...) of it."
+        return "an integer of more than 64 bits", f"Pass float({name})."
     if isinstance(value, numbers.Number):
-        return f"of type {_name_of(kind)}", "Pass float(...) of it."
+        return f"of type {_name_of(kind)}", f"Pass float({name})."
     if is_on_device(value) or _is_elsewhere(value):
         return (
             f"of type {_name_of(kind)}, an array on a device",
-            "Pass a copy in NumPy's memory, as its .copy_to_host(), .cpu() or .get().",
+            f"Pass a copy in NumPy's memory: {name}.copy_to_host(), {name}.cpu() or {name}.get().",
         )
     if has_array(value):
-        what, bridge = f"of type {_name_of(kind)}, which is no NumPy array", kind.__module__.partition(".")[0]
+        what, bridge = f"of type {_name_of(kind)}, which is not a NumPy array", kind.__module__.partition(".")[0]
         bridge = {"jaxlib": "jax"}.get(bridge, bridge)
         if bridge in ("torch", "jax"):
-            instead = f"Pass np.asarray(...) of it, or make the function an operation: adjit.bridges.{bridge}.function."
-            return what, instead
-        return what, "Pass np.asarray(...) of it."
+            operation = f"make the function an operation of {bridge}, with adjit.bridges.{bridge}.function"
+            return what, f"Pass np.asarray({name}), or {operation}."
+        return what, f"Pass np.asarray({name})."
     if isinstance(value, memoryview | array.array):
-        return f"of type {_name_of(kind)}, which is no NumPy array", "Pass np.asarray(...) of it."
+        return f"of type {_name_of(kind)}, which is not a NumPy array", f"Pass np.asarray({name})."
     if isinstance(value, range):
-        return "a range", "Pass np.arange(...), or its ends, and make it in the function."
+        return "a range", "Pass np.arange(...), or pass its ends and write the range in the function."
     if _name_of(kind).startswith("scipy.") and hasattr(value, "toarray"):
-        instead = "Pass .tocsr() of it."
-        return f"a sparse matrix, of type {_name_of(kind)}", instead
+        return f"a sparse matrix, of type {_name_of(kind)}", f"Pass {name}.tocsr()."
+    if hasattr(kind, "__slots__") and not hasattr(value, "__dict__") and kind.__module__ not in sys.stdlib_module_names:
+        instead = "Pass an object of a class without __slots__, or of a dataclass, which may have them."
+        return f"of type {_name_of(kind)}, whose class has __slots__", instead
     if callable(value):
-        instead = "Pass one that is compiled with numba.njit, or read it as a global or enclosing name."
+        instead = "Pass a function that numba.njit compiles, or call it by its global or enclosing name."
         return "a Python function" if hasattr(value, "__code__") else f"of type {_name_of(kind)}", instead
     return f"of type {_name_of(kind)}", _NUMBERS
 
 
-def told_of(fault: NotTaken) -> tuple[str, str]:
+def told_of(fault: NotTaken, name: str = "x") -> tuple[str, str]:
     """The same of what was met in a value that is taken apart."""
-    what, instead = told(fault.value)
+    what, instead = told(fault.value, name)
     if isinstance(fault, InCircle):
-        return f"{what}, and has itself in it", "Pass what is needed of it, or take that out before."
+        return f"{what}, and contains itself", "Pass only the parts that are needed."
     return what, instead
+
+
+def unread(fault: NotTaken, name: str) -> Unread:
+    """The same of an attribute of this name, for whoever reads it."""
+    return Unread(*told_of(fault, name))
 
 
 def _instead_of(kind: type) -> str:
@@ -171,10 +183,10 @@ def _instead_of(kind: type) -> str:
     plain = plain_class(kind)
     if plain is object:
         return "Pass an object of a plain class, a dataclass or a named tuple."
-    return f"Pass what it is made of: a plain {plain.__name__}."
+    return f"Pass its contents as a plain {plain.__name__}."
 
 
-_NUMBERS = "Pass numbers, NumPy arrays of numbers, or tuples of those."
+_NUMBERS = "Pass numbers, NumPy arrays of numbers, or tuples of them."
 
 
 def _is_elsewhere(value: Any) -> bool:
@@ -183,27 +195,27 @@ def _is_elsewhere(value: Any) -> bool:
     return callable(device) and device()[0] != 1  # of DLPack's numbers that of the CPU
 
 
-def _told_of_array(value: np.ndarray[Any, Any]) -> tuple[str, str]:
+def _told_of_array(value: np.ndarray[Any, Any], name: str) -> tuple[str, str]:
     dtype = value.dtype
     if dtype.names:
-        fields = ", ".join(f"...[{name!r}]" for name in dtype.names)
-        return "an array of records", f"Pass its fields as arguments of their own: {fields}."
+        fields = ", ".join(f"{name}[{field!r}]" for field in dtype.names)
+        return "an array of records", f"Pass each field as an argument: {fields}."
     if type(value) not in ARRAYS:
         # whose operators may do something else, or which has units
-        return f"of type {_name_of(type(value))}, which is not quite a NumPy array", "Pass np.asarray(...) of it."
+        return f"of type {_name_of(type(value))}, which is not quite a NumPy array", f"Pass np.asarray({name})."
     if dtype.kind in "fiuc":
         if not dtype.isnative:
-            return f"an array of {dtype}, in another order of bytes", f'Pass astype("={dtype.str[1:]}") of it.'
-        instead = "np.complex128) of it." if dtype.kind == "c" else "np.float64) of it, or np.float32."
-        return f"an array of {dtype}, which numba does not take", f"Pass astype({instead}"
+            return f"an array of {dtype}, with swapped bytes", f'Pass {name}.astype("={dtype.str[1:]}").'
+        instead = "np.complex128)." if dtype.kind == "c" else "np.float64), or np.float32."
+        return f"an array of {dtype}, which numba does not take", f"Pass {name}.astype({instead}"
     if dtype.kind == "O":
-        return "an array of Python objects", "Pass an array of numbers: astype(np.float64) of it."
+        return "an array of Python objects", f"Pass an array of numbers: {name}.astype(np.float64)."
     if dtype.kind in "mM":
-        return f"an array of {dtype}", "Pass numbers: (x - x[0]) / np.timedelta64(1, 's'), say."
+        return f"an array of {dtype}", f"Pass numbers, for example ({name} - {name}[0]) / np.timedelta64(1, 's')."
     if dtype.kind in "US":
         return (
             f"an array of strings, {dtype}",
-            "Pass arrays of numbers: np.unique(..., return_inverse=True) has their numbers.",
+            f"Pass an array of integers: np.unique({name}, return_inverse=True) numbers the strings.",
         )
     return f"an array of {dtype}", "Pass arrays of numbers."
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from adjit.api.arguments import as_given, told_of
+from adjit.api.arguments import as_given, told_of, unread
 from adjit.api.dispatch import derive
 from adjit.api.options import Options
 from adjit.api.plans import GRADIENTS, OTHER, Branch, Planned, planned
@@ -27,6 +27,7 @@ from adjit.transform.source.structures import (
     NUMBER,
     Layout,
     NotTaken,
+    attribute_apart,
     attributes,
     has_records,
     has_same,
@@ -82,7 +83,7 @@ def by_branch(
         for other in paths[:k]:
             least = min(len(one.steps), len(other.steps))
             if one.position == other.position and one.steps[:least] == other.steps[:least]:
-                raise WrongWrt(f"wrt names `{one.text}` and `{other.text}`", instead="Name each part once.")
+                raise WrongWrt(f"wrt names `{one.text}` and `{other.text}`", instead="Name each part only once.")
     return ByBranch(kind, spec, paths, single, has_aux, settings, options)
 
 
@@ -93,8 +94,8 @@ def _path(spec: Any, one: Any) -> Path:
     found = _PATH.fullmatch(one.strip())
     if found is None:
         raise WrongWrt(
-            f"wrt={one!r} for {shown(spec)} is no path",
-            instead="Write it as Python does: params.layers[0].w, or params['w'].",
+            f"wrt={one!r} for {shown(spec)} is not a path",
+            instead="Write it as in Python: params.layers[0].w, or params['w'].",
         )
     (position,), _ = derivatives.positions_of(spec, found[1])
     steps = [
@@ -192,8 +193,9 @@ class ByBranch:
             except NotTaken as fault:
                 what, instead = told_of(fault)
                 raise TypeMismatch(
-                    f"argument `{names[position]}` of {shown(self._spec)} has in it what is no number or array",
-                    why=f"It is {what}.",
+                    f"argument `{names[position]}` of {shown(self._spec)} contains a value that is not a number or "
+                    "an array",
+                    why=f"That value is {what}.",
                     instead=instead,
                 ) from None
             given.append(tuple(leaves))
@@ -208,8 +210,8 @@ class ByBranch:
             if is_fixed or (self._kind not in GRADIENTS and layout not in (NUMBER, ARRAY)):
                 raise WrongWrt(
                     f"`{path.text}` of {shown(self._spec)} is of type {_kind_of(layout)}",
-                    why=f"With respect to that there is no {self._kind}.",
-                    instead="Name the numbers and arrays in it.",
+                    why=f"It has no {self._kind}.",
+                    instead="Name the numbers and arrays inside it.",
                 )
             wanted.append(Branch(k, layout))
             given.append(leaves[0] if layout in (NUMBER, ARRAY) else tuple(leaves))
@@ -269,26 +271,29 @@ def _split(
     """The layout of a value without the parts that are asked for, whose layouts and leaves go to `found`."""
     whole = next((number for steps, number in asked if not steps), None)
     if whole is not None and len(asked) > 1:
-        raise WrongWrt(f"wrt names `{where}`, or a part of it, twice", instead="Name each part once.")
+        raise WrongWrt(f"wrt names `{where}`, or a part of it, twice", instead="Name each part only once.")
     if whole is not None:
         own: list[Any] = []
-        layout = taken_apart(value, own, same)
+        layout = taken_apart(value, own, same, unread)
         found[whole] = layout, own
         return Layout("branch", (layout,), of=whole)
     if not asked:
-        return taken_apart(value, leaves, same)
+        return taken_apart(value, leaves, same, unread)
     steps, kind, keys = _inside(value)
     for (first, *_), _ in asked:
         if _normal(first, value) not in steps:
             raise WrongWrt(
                 f"`{where}` has no `{first}` to differentiate with respect to",
-                why=f"It has {', '.join(map(str, steps))}." if steps else "It has no parts with names or places.",
-                instead="Name one that it has, or all of it.",
+                why=f"It has {', '.join(map(str, steps))}." if steps else "It has no parts.",
+                instead="Name a part that it has, or the whole argument.",
             )
     parts = []
     for step, part in steps.items():
         inner = [(path[1:], number) for path, number in asked if _normal(path[0], value) == step]
-        parts.append(_split(part, inner, leaves, found, f"{where}{step}", same))
+        if inner or kind != "object":
+            parts.append(_split(part, inner, leaves, found, f"{where}{step}", same))
+        else:
+            parts.append(attribute_apart(part, str(step.key), leaves, same, unread))
     of = type(value) if _is_of_class(value) else None
     return Layout(kind, tuple(parts), keys, of, same.get(id(value), 0))
 

@@ -173,7 +173,7 @@ class DerivativeCache(Cache):
         if made is None or now is None or made.key != now.text:
             return
         if holds_addresses(data):
-            self._refuse("its machine code holds addresses of this process")
+            self._refuse("its machine code contains addresses of this process")
             return
         try:
             own = made.title, made.text, made.extensions
@@ -224,8 +224,8 @@ class DerivativeCache(Cache):
         """Warns NotCached if there is no entry for these types."""
         key = self._key(given)
         if key is None or not (store.folder() / f"{self._name_of(key.text)}.bin").exists():
-            why = _refused.get(self.name, "ADJIT_DUMP or ADJIT_VERIFY asks to see how it is made")
-            warnings.warn(f"{self.name} is compiled anew in each process: {why}.", NotCached, stacklevel=5)
+            why = _refused.get(self.name, "ADJIT_DUMP or ADJIT_VERIFY is set")
+            warnings.warn(f"{self.name} is compiled in each process: {why}.", NotCached, stacklevel=5)
 
     def _key(self, given: tuple[types.Type, ...]) -> Key | None:
         asks_to_see = os.environ.get("ADJIT_DUMP") or os.environ.get("ADJIT_VERIFY")
@@ -259,7 +259,7 @@ class DerivativeCache(Cache):
         if _refused.get(self.name) != why:
             _refused[self.name] = why
             if self.options.cache:
-                said = f"cache=True: {self.name} is compiled anew in each process: {why}."
+                said = f"cache=True: {self.name} is compiled in each process: {why}."
                 warnings.warn(said, NotCached, stacklevel=2)
 
 
@@ -299,7 +299,7 @@ def _unsure(key: Key, read: Collection[FunctionType], emitted: Emitted) -> str |
     for function in read:
         home = str(function.__globals__.get("__name__")).partition(".")[0]
         if function not in key.functions and home not in KNOWN:
-            return f"{function.__qualname__} is reached in a way that its key does not follow"
+            return f"{function.__qualname__} is called in a way that the key of the cache does not cover"
     for value in emitted.globals.values():
         if is_dispatcher(value):
             if "<locals>" in value.py_func.__qualname__:
@@ -308,5 +308,5 @@ def _unsure(key: Key, read: Collection[FunctionType], emitted: Emitted) -> str |
         elif isinstance(value, type | types.Type) or not callable(value):
             continue
         elif path_of(value) is None:
-            return f"it calls {getattr(value, '__qualname__', value)}, which numba compiles in a way of its own"
+            return f"it calls {getattr(value, '__qualname__', value)}, which numba compiles in its own way"
     return None

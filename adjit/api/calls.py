@@ -118,12 +118,13 @@ class AlongVectors:
             keywords = {name: value for name, value in keywords.items() if name != last}
         if not arguments:
             raise WrongCall(
-                f"{shown(made)} is called without a vector", instead="Give it last, after the function's arguments."
+                f"{shown(made)} is called without a vector",
+                instead="Give the vector last, after the function's arguments.",
             )
         *primals, vector = arguments
         if len(primals) != len(names) or keywords:
             primals = list(derivatives.bound(made.function, primals, keywords, f"{shown(made)}, before the vector,"))
-        instead = "Give one vector an argument in wrt, shaped as that."
+        instead = "Give one vector per argument in wrt, with the shape of the argument."
         vectors = (vector,) if made.single else vector
         vectors = parts_of(vectors, len(made.wrt), f"the vector of {shown(made)} is", instead)
         along = tuple(

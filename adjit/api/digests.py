@@ -337,7 +337,7 @@ class Walk:
         elif isinstance(value, np.dtype):
             self.text("dtype", repr(value))
         elif known := known_by(value):
-            self.text("known by its parts", f"{type(value).__module__}.{type(value).__qualname__}")
+            self.text("identified by its parts", f"{type(value).__module__}.{type(value).__qualname__}")
             for part in known.values():
                 self.value(part)
         elif dataclasses.is_dataclass(value) and type(value).__module__.startswith("adjit."):
@@ -370,7 +370,7 @@ class Walk:
         if value.dtype.hasobject:
             raise NotKeyed("there is an array of objects")
         if value.nbytes > _LARGEST:
-            raise NotKeyed(f"it reads a global array of {value.nbytes:,} bytes, which is compiled as an address")
+            raise NotKeyed(f"it reads a global array of {value.nbytes:,} bytes, which is compiled in as an address")
         if isinstance(value, np.ndarray):
             self.memory.append(value)
             flags = value.flags

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,6 +116,12 @@ class Specialising:
     def _rebuild(cls, **states: Any) -> Any:
         return derive(**states)
 
+    def __dir__(self) -> list[str]:
+        """What users call, for Tab: numba's dispatcher has some thirty names more."""
+        meant = ["explain", "precompile", "report", "save", "source"]
+        meant += ["into"] if self.derivative.kind in GRADIENTS else []
+        return sorted((*(name for name in super().__dir__() if name.startswith("__")), *meant))
+
     def __repr__(self) -> str:
         made = self.derivative
         inner = made.function.function if made.kind == "hvp" else made.function
@@ -164,17 +170,18 @@ class Specialising:
         of_ours = [name for name, value in emitted.globals.items() if hasattr(value, "adjit_rules")]
         of_backend = [name for name, value in emitted.globals.items() if getattr(value, "is_of_backend", False)]
         if (of_ours or of_backend) and not tuned:
-            made = "which adjit.implicit or adjit.fixed_point has made, and so" if of_ours else "which"
+            made = "which comes from adjit.implicit or adjit.fixed_point, and so" if of_ours else "which"
             raise Unsupported(
                 f"a saved source of {shown(self.derivative)}",
                 why=f"It calls {(of_ours or of_backend)[0]}, {made} needs adjit.",
-                instead="Save it with tuned=True, as a module that needs adjit, or keep `.source(...)` as a text.",
+                instead="Save it with tuned=True, as a module that needs adjit, or keep the string that "
+                "`.source(...)` returns.",
             )
         if self._for(arguments).has_extents:
             raise Unsupported(
                 f"a saved source of {shown(self.derivative)}",
-                why="It would be that of arrays of these shapes alone, and nothing would say so.",
-                instead="Name the items of arrays one by one, or keep `.source(...)` as a text.",
+                why="It would hold only for arrays of these shapes, and nothing in it would show that.",
+                instead="Name the items of arrays one by one, or keep the string that `.source(...)` returns.",
             )
         from adjit.transform.emit import module_text, not_importable
 
@@ -182,10 +189,10 @@ class Specialising:
         if missing:
             raise Unsupported(
                 f"a saved source of {shown(self.derivative)}",
-                why=f"It calls what another module cannot have: {missing[0]}.",
+                why=f"It calls a function that another module cannot import: {missing[0]}.",
                 instead=f"Bind it to that name in the solver's module:  {of_ours[0]} = adjit.implicit(...)"
                 if of_ours
-                else "Define that at the top of a module that can be imported.",
+                else "Define the function at the top level of a module that can be imported.",
             )
         decorator = self.options.decorator(tuned, any(value is objmode for value in emitted.globals.values()))
         Path(path).write_text(module_text(emitted, decorator, tuned), encoding="utf-8")
@@ -312,8 +319,8 @@ class Specialising:
                 check_value(owner, name, arguments[position])
             else:
                 raise TypeMismatch(
-                    f"argument `{name}` of {owner} has an array of records in it, which is held fixed",
-                    instead="Pass the fields as arguments of their own, or name another part in wrt.",
+                    f"argument `{name}` of {owner} contains an array of records, which has no derivative",
+                    instead="Pass each field as an argument, or name another part in wrt.",
                 )
 
     def _as_planned(self, arguments: Sequence[Any]) -> Any:
@@ -358,11 +365,11 @@ class Specialising:
             raise Unsupported(f"{shown(made)} with arrays to store into", instead="Use grad or value_and_grad.")
         if made.intermediates:
             raise Unsupported(
-                f"{shown(made)} with intermediates and arrays to store into", instead="Leave one of the two out."
+                f"{shown(made)} with intermediates and arrays to store into", instead="Use one of the two."
             )
         if out is inspect.Parameter.empty:
             raise WrongCall(
-                f"{shown(made)}.into is called without `out`", instead="Give out=, which is built like the gradient."
+                f"{shown(made)}.into is called without `out`", instead="Give out=, with the structure of the gradient."
             )
         if len(arguments) != len(self.__signature__.parameters) or keywords:
             arguments = derivatives.bound(made, arguments, keywords)
@@ -370,7 +377,7 @@ class Specialising:
         if not isinstance(outputs, tuple) or len(outputs) != len(made.wrt):
             raise TypeMismatch(
                 f"`out` of {shown(made)}.into is {described(out)}, not a tuple of {len(made.wrt)}",
-                instead="Give it as the gradient is: an entry an argument in wrt.",
+                instead="Give a tuple like the gradient, with one entry per argument in wrt.",
             )
         return self._storing(*arguments, *outputs)
 
@@ -434,8 +441,8 @@ class Specialising:
         """What is emitted to be run, and what of the world outside it was made from."""
         if list(derivatives.parameters(derivative).parameters) != list(self.__signature__.parameters):
             raise WrongCall(
-                f"{shown(root(derivative))} has other parameters than when {shown(derivative)} was asked for",
-                instead=f"Ask for it again: adjit.{derivative.kind}(...).",
+                f"{shown(root(derivative))} has changed its parameters since {shown(derivative)} was created",
+                instead=f"Create the derivative again: adjit.{derivative.kind}(...).",
             )
         with noting() as read:
             # which of the user's rules an operation falls under may change with each of them
@@ -505,9 +512,9 @@ class Specialising:
         left_out = parameters[len(found) :]
         if len(found) > len(parameters) or any(p.default is p.empty for p in left_out):
             raise TypeMismatch(
-                f"types of {len(found)} arguments are given, {len(parameters)} are needed",
+                f"the number of argument types is {len(found)}, not {len(parameters)}",
                 why=f"The parameters are {', '.join(self.__signature__.parameters)}.",
-                instead="Give a type for each that has no default.",
+                instead="Give one type per argument that has no default.",
             )
         return (*found, *(types.Omitted(p.default) for p in left_out))  # type: ignore[no-untyped-call]
 
@@ -718,7 +725,7 @@ class Derived(Specialising, SpecialisedDispatcher):
         if isinstance(self._cache, DerivativeCache):
             self._cache.check_kept(given)
         else:
-            warnings.warn(f"{shown(self.derivative)} is not kept: its cache is off.", NotCached, stacklevel=4)
+            warnings.warn(f"{shown(self.derivative)} is not kept on disk: its cache is off.", NotCached, stacklevel=4)
 
     def prepare(self, *arguments: Any) -> None:
         """Compiles for these arguments, without a call."""
@@ -734,6 +741,10 @@ class Interpreted(Specialising, Picklable):
         self._describe(derivative, options)
         self.overloads: dict[tuple[types.Type, ...], FunctionType] = {}
         self._dress()
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        """As an attribute of a class it is a method, as numba's dispatchers are."""
+        return self if owner is None else MethodType(self, owner)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         given = derivatives.bound(self.derivative, arguments, keywords)

@@ -104,20 +104,22 @@ def _lines(e: Explanation) -> Iterator[str]:
     ]
     yield from _section("Variables", ("name", "line", "", "why"), rows)
     decided = [(_at(d.line), _short(d.text), ", ".join(d.by)) for d in e.decisions]
-    yield from _section("Decisions, which are held fixed", ("line", "statement", "by what depends on"), decided)
+    yield from _section("Decisions (they have no derivative)", ("line", "statement", "depends on"), decided)
     kept = [
         (v.name, _at(v.line), v.how, "" if v.array is None else f"{v.array.name}, {_size(v.array)}") for v in e.values
     ]
-    yield from _section("Values that the reverse sweep reads", ("value", "line", "how", "where, and its bytes"), kept)
+    yield from _section("Values that the reverse sweep reads", ("value", "line", "how", "where, and bytes"), kept)
     yield from _section(
         "Memory", ("array", "for", "bytes"), [*((a.name, a.what, _size(a)) for a in e.arrays), *_totals(e)]
     )
-    yield from _section("Loops", ("line", "loop", "what becomes of it"), list(map(_line_row, e.loops)))
+    yield from _section("Loops", ("line", "loop", "how it is differentiated"), list(map(_line_row, e.loops)))
     yield from _section("Launches", ("kernel", "line", "threads", "additions"), e.launches)
     yield from _section("What kernels take", RESOURCES, e.resources)
     asked = [(_at(line), _short(text), what) for line, text, what in e.guards]
     yield from _section("Guards that fast math may drop", ("line", "statement", "what for"), asked)
-    yield from _section("Array statements", ("line", "statement", "what becomes of it"), map(_line_row, e.statements))
+    yield from _section(
+        "Array statements", ("line", "statement", "how it is differentiated"), map(_line_row, e.statements)
+    )
 
 
 def _assigned(v: Variable) -> str:
@@ -139,14 +141,14 @@ def _size(array: Array) -> str:
     if array.bytes is not None and size != str(array.bytes):
         size += f" = {array.bytes:,}"
     if array.loops:
-        size += f", in each trip of {_at(array.loops[-1]) or 'its loop'}"
+        size += f", per iteration of {_at(array.loops[-1]) or 'its loop'}"
     return size + "; it grows" if array.grows else size
 
 
 def _totals(e: Explanation) -> Iterator[tuple[str, str, str]]:
     if any(array.bytes is not None for array in e.arrays):
         known = sum(array.bytes for array in e.arrays if array.bytes is not None)
-        more = "" if e.total is not None else ", and what is not known before it runs"
+        more = "" if e.total is not None else ", and arrays whose sizes are only known after a run"
         yield "total", "", f"{known:,}{more}"
 
 

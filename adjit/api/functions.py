@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -139,7 +139,7 @@ def jvp(
     arguments = bind(spec, primals) if whole is None else whole.all(primals, {})
     positions = range(len(primals)) if whole is None else whole.places(len(primals))
     names = list(derivatives.parameters(spec).parameters)
-    instead = "Give one an argument that is given, shaped as that."
+    instead = "Give one tangent per argument, with the shape of the argument."
     tangents = parts_of(tangents, len(primals), f"the tangents of {shown(spec)} are", instead)
     laid = laid_out(spec, names, arguments)
     whole_arguments, layouts = arguments, () if laid is None else laid[0]
@@ -298,7 +298,7 @@ class Pullback:
         if len(seeds) != 1:
             raise WrongCall(
                 f"the pullback of {shown(self._spec)} takes one seed, not {len(seeds)}",
-                instead="Give one that is shaped as the value: a tuple where that is one.",
+                instead="Give one seed with the shape of the value; for a tuple, a tuple.",
             )
         wanted, sweep = self.result, self._sweep
         if several:
@@ -316,16 +316,16 @@ class Pullback:
             raise Unsupported(
                 f"several seeds for the pullback of {shown(self._spec)}, of lists of numbers or sparse matrices",
                 why="Their adjoints would be lists of arrays.",
-                instead="Pass arrays, or call the pullback once a seed.",
+                instead="Pass arrays, or call the pullback once per seed.",
             )
         count, wanted = several_of(seeds, self.result, "the seeds")
         if self._sweep is None:
             return wanted, None
         if not self._sweep.holds():
             raise WrongCall(
-                f"several seeds for the pullback of {shown(self._spec)}, of which something has changed since",
-                why="It is made for so many at its first call, from what the function and its globals are then.",
-                instead="Call adjit.vjp again, or the pullback once a seed.",
+                f"several seeds for the pullback of {shown(self._spec)}, after a change of the function or its globals",
+                why="Code for several seeds is compiled at the first such call, from the function as it is then.",
+                instead="Call adjit.vjp again, or call the pullback once per seed.",
             )
         return wanted, derive(_of_several(self._sweep.derivative, count), self._sweep.options)
 
@@ -340,8 +340,8 @@ class Pullback:
         """What was decided for it, and why, as `explain` of a derivative says."""
         if self._sweep is None:
             raise WrongCall(
-                f"the pullback of {shown(self._spec)} does nothing: no argument is a float",
-                instead="Ask where an argument is one.",
+                f"the pullback of {shown(self._spec)} has nothing to compute: no argument is a float",
+                instead="Call adjit.vjp with at least one float.",
             )
         explained: Explanation = self._sweep.explain(*self._arguments())
         return explained
@@ -372,7 +372,7 @@ def jet(function: Any, order: int, wrt: Wrt = 0, **options: Any) -> Any:
         raise Unsupported("jet for a GPU", instead='Use target="cpu", or nest adjit.jvp.')
     if has_paths(wrt):
         raise Unsupported(
-            f"wrt={wrt!r}, a part of an argument, in a jet", instead="Pass that part as an argument of its own."
+            f"wrt={wrt!r}, a part of an argument, in a jet", instead="Pass that part as a separate argument."
         )
     function = as_python(function)
     whole = bound(function)
@@ -453,10 +453,7 @@ def vmap(function: Any = None, in_axes: Any = 0, out_axes: int = 0, **options: A
     if whole is None:
         return derive(derivatives.mapping(function, in_axes, out_axes, **settings), chosen)
     # of the parameters that are not held
-    if isinstance(in_axes, tuple | list):
-        in_axes = dict(zip(whole.free, in_axes, strict=False))
-    elif not isinstance(in_axes, Mapping):
-        in_axes = {name: in_axes for name, p in whole.signature.parameters.items() if p.default is p.empty}
+    in_axes = derivatives.axes_by_name(specification(whole.function), in_axes, whole.signature.parameters)
     return BoundDerived(derive(derivatives.mapping(whole.function, in_axes, out_axes, **settings), chosen), whole, 0)
 
 
@@ -512,7 +509,7 @@ def _matrix(function: Any, kind: str, wrt: Wrt, sparse: bool, sparsity: Any, opt
     if has_paths(wrt):
         raise Unsupported(
             f"wrt={wrt!r}, a part of an argument, in a sparse {kind}",
-            instead="Pass that part as an argument of its own.",
+            instead="Pass that part as a separate argument.",
         )
     inner = function if whole is None else whole.function
     made = derivatives.made(kind, inner, wrt if whole is None else whole.positions(wrt), **chosen.for_derivatives())
@@ -548,7 +545,7 @@ def _derived(
         if chosen.target == "cuda-device":
             raise Unsupported(
                 f"wrt={wrt!r}, a part of an argument, in a kernel",
-                instead="Pass that part as an argument of its own.",
+                instead="Pass that part as a separate argument.",
             )
         inner = function if whole is None else whole.function
         derived = by_branch(kind, inner, wrt, has_aux, settings, chosen)
@@ -565,12 +562,12 @@ def _places(names: str | Sequence[str], has_others: bool, options: Options) -> d
     if not isinstance(asked, tuple | list) or not all(isinstance(one, str) for one in asked):
         raise WrongCall(f"intermediates={names!r}", instead="Give a name, or a tuple of names.")
     if len(set(asked)) < len(asked):
-        raise WrongCall(f"intermediates={names!r} has a name twice", instead="Name each one once.")
+        raise WrongCall(f"intermediates={names!r} has a name twice", instead="Name each only once.")
     if has_others:
         raise WrongCall(
             "intermediates with has_aux or holomorphic",
-            why="Their adjoints are returned in the place of aux, and are real.",
-            instead="Ask for them in a gradient of its own.",
+            why="Their adjoints are returned instead of aux, and are real.",
+            instead="Ask for them in a separate gradient.",
         )
     if options.target in ("cuda", "cuda-device"):
         raise Unsupported("intermediates on a GPU", instead='Ask for them with target="cpu".')

@@ -53,7 +53,7 @@ class Graph:
 
     def __call__(self) -> Any:
         if streams.recorded() is not None:
-            raise WrongCall("a graph within a graph", instead="Call there what the inner one is made of.")
+            raise WrongCall("a graph within a graph", instead="Call the kernels of the inner graph there.")
         if SIMULATED or is_asked_for():
             return self._again()
         with backend.in_context():

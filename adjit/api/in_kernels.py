@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from adjit.transform.emit.emit import Emitted
 
 _FOR_KERNELS = "# For kernels."
-_NEEDS_DEVICE = "# For kernels: it needs adjit, whose device functions it names."
+_NEEDS_DEVICE = "# For kernels. It needs adjit for its device functions."
 
 
 def device(function: Any, **options: Any) -> Any:
@@ -72,7 +72,7 @@ class InKernels(Specialising, Picklable):
         if not device_calls.in_simulated_kernel():
             raise WrongCall(
                 f"{shown(self.derivative)} is called outside of a kernel",
-                why='With target="cuda-device" it is a function for kernels.',
+                why='With target="cuda-device" it can only be called in kernels.',
                 instead='Call it in a @cuda.jit function, or use target="cpu".',
             )
         given = derivatives.bound(self.derivative, arguments, keywords)
@@ -142,6 +142,6 @@ def check_kind(kind: str, target: str) -> None:
     if target == "cuda-device":
         raise WrongCall(
             f'adjit.{kind} with target="cuda-device"',
-            why="It is called at once, and a kernel calls functions.",
-            instead=f"Write a function that calls adjit.{kind}, and make it one for kernels: adjit.cuda.device(f).",
+            why="A kernel can only call functions that are compiled for it.",
+            instead=f"Write a function that calls adjit.{kind}, and compile it for kernels with adjit.cuda.device(f).",
         )

@@ -213,15 +213,15 @@ class DerivedKernel:
                 found.append(argument if isinstance(argument, types.Type) else self.type_of(argument))
         if len(found) != len(self.parameters):
             raise WrongCall(
-                f"types of {len(found)} arguments are given, {len(self.parameters)} are needed",
+                f"the number of argument types is {len(found)}, not {len(self.parameters)}",
                 why=f"The parameters are {', '.join(self.parameters)}.",
-                instead="Give a type for each.",
+                instead="Give one type per argument.",
             )
         for name in wrt or ():
             if name not in self.parameters or not ir.is_float(found[self.parameters.index(name)]):
                 raise WrongWrt(
                     f"{self.function.__name__} has no parameter {name!r} to differentiate with respect to",
-                    instead="Name numbers and arrays that are floats.",
+                    instead="Name a parameter that is a float or an array of floats.",
                 )
         positions = [
             k
@@ -284,8 +284,9 @@ class DerivedKernel:
         if self.kind != "primal" and not shadows:
             raise WrongCall(
                 f"{self.kind}({self.function.__name__}) is called without a shadow",
-                why=f"Shadows are {', '.join(self._shadow_names)}: those that are given say what is differentiated.",
-                instead="Give some by name.",
+                why=f"Shadows (arrays of derivatives) are {', '.join(self._shadow_names)}. The given ones select "
+                "what is differentiated.",
+                instead="Give at least one by name.",
             )
         asked = self._asked(block, len(grid), sorted(shadows))
         made = self._made.get(asked)
@@ -305,27 +306,29 @@ class DerivedKernel:
             raise WrongCall(
                 f"{self.function.__name__} has no parameter `{unknown}`",
                 why=f"The parameters are {', '.join(self.parameters)}, and shadows {', '.join(self._shadow_names)}.",
-                instead="Look for the right name.",
+                instead="Check the name.",
             )
         try:
             return list(self._plain_signature.bind(*args, **named).args)
         except TypeError as fault:
-            raise WrongCall(f"{self.function.__name__}: {fault}", instead="Give each argument one value.") from None
+            raise WrongCall(
+                f"{self.function.__name__}: {fault}", instead="Give each argument exactly one value."
+            ) from None
 
     def _check_shadow(self, position: int, value: Any, shadow: Any) -> None:
         name, own = self._shadow_names[position], self.parameters[position]
         is_number = not self.is_array(value)
         kind = value.s0.dtype if isinstance(value, States) else np.dtype(type(value)) if is_number else value.dtype
         if kind.kind != "f":
-            raise WrongWrt(f"`{name}` is given, but {own} is no float", instead="Leave it out.")
+            raise WrongWrt(f"`{name}` is given, but {own} is not a float", instead="Leave it out.")
         shape = (1,) if is_number else value.shape
         fits = self.is_array(shadow) and tuple(shadow.shape) == tuple(shape) and shadow.dtype == kind
         if not fits or (isinstance(shadow, np.ndarray) and not shadow.flags.writeable):
             given = f"{shadow.dtype} of shape {shadow.shape}" if self.is_array(shadow) else type(shadow).__name__
             raise TypeMismatch(
                 f"`{name}` is {given}, and not a writable array of {kind} of shape {shape}",
-                why="A shadow has the shape and the type of its argument; that of a number has one element.",
-                instead=f"Give np.zeros({shape}, np.{kind}), or what flows into it.",
+                why="A shadow has the shape and type of its argument. The shadow of a number has one element.",
+                instead=f"Give np.zeros({shape}, np.{kind}), or an array of incoming derivatives.",
             )
 
     def _words(self, states: Any) -> States:
@@ -558,7 +561,7 @@ def _read_configuration(items: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[
     if not 2 <= len(items) <= 4:
         raise WrongCall(
             f"a launch with {len(items)} entries in brackets",
-            why="They are the grid and the block, then a stream and the bytes of dynamic shared memory.",
+            why="The entries are the grid, the block, a stream, and the bytes of dynamic shared memory.",
             instead="Write kernel[grid, block](...).",
         )
     grid, shared_bytes = items[0], items[3] if len(items) == 4 else 0
@@ -578,7 +581,7 @@ def _extents(what: str, given: Any) -> tuple[int, int, int]:
     if not fits or (what == "block" and math.prod(map(int, sizes)) > MOST_THREADS):
         raise WrongCall(
             f"the {what} {given!r}",
-            why=f"A block has up to {MOST_THREADS:,} threads." if what == "block" else "",
+            why=f"A block has at most {MOST_THREADS:,} threads." if what == "block" else "",
             instead="Give a number, or a tuple of up to three.",
         )
     x, y, z = (*(int(n) for n in sizes), 1, 1)[:3]

@@ -80,7 +80,7 @@ def _to_type(node: ast.expr, text: str) -> types.Type:
 
 def _unknown(part: str, text: str) -> TypeMismatch:
     return TypeMismatch(
-        f"{text!r} is no list of types",
-        why="" if part == text else f"{part!r} is no type.",
-        instead='Write numba\'s names, such as "float64[:, :], (float64, int64), int"; a string as "\'lower\'".',
+        f"{text!r} is not a type" if part == text else f"{text!r} is not a list of types",
+        why="" if part == text else f"{part!r} is not a type.",
+        instead='Write numba\'s names, such as "float64[:, :], (float64, int64), int", and a string as "\'lower\'".',
     )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import types
 
-from adjit.api.arguments import type_of
+from adjit.api.arguments import type_of, unread
 from adjit.api.dispatch import TARGETS, Specialising, derive
 from adjit.api.notation import to_text
 from adjit.api.options import Options
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _FOR_DEVICE = "# For a GPU, or NUMBA_ENABLE_CUDASIM=1."
-_NEEDS_DEVICE = f"{_FOR_DEVICE} It needs adjit, whose device functions and arrays it names."
+_NEEDS_DEVICE = f"{_FOR_DEVICE} It needs adjit for its device functions and arrays."
 
 
 class OnDevice(Specialising, Picklable):
@@ -201,7 +201,7 @@ def text_of(emitted: Emitted, standalone: bool) -> str:
     missing = not_importable(emitted) if standalone else ()
     if missing:
         raise Unsupported(
-            f"a source of {emitted.name} that stands alone",
+            f"a standalone source of {emitted.name}",
             why=f"{missing[0]}.",
             instead="Define it in a module, or leave out standalone.",
         )
@@ -276,7 +276,7 @@ class PullbackOnDevice:
         if len(seeds) != 1:
             raise WrongCall(
                 f"the pullback of {shown(self._spec)} takes one seed, not {len(seeds)}",
-                instead="Give one that is shaped as the value: a tuple where that is one.",
+                instead="Give one seed with the shape of the value; for a tuple, a tuple.",
             )
         seed = conform(seeds[0], self._result, "the seed")
         from adjit.runtime.cuda import arrays
@@ -340,9 +340,9 @@ def _on_device(
     for name, layout in zip(names, layouts, strict=True):
         if layout is not None and _has_columns(layout):
             raise Unsupported(
-                f"argument `{name}` of {shown(spec)}, in which a list of numbers is, for a GPU",
-                why="Its numbers are in the host's memory, and nothing is copied from there.",
-                instead="Make it an array on the device, or a tuple if there are a few.",
+                f"argument `{name}` of {shown(spec)}, which contains a list of numbers, for a GPU",
+                why="The list is in the host's memory, and adjit copies nothing from there.",
+                instead="Pass an array on the device, or a tuple if there are only a few numbers.",
             )
     return layouts, _given(spec, names, leaves)
 
@@ -359,7 +359,7 @@ def leaves_of(arguments: Sequence[Any]) -> list[Any]:
             found.append(argument)
             continue
         with contextlib.suppress(NotTaken):  # which is refused when it is laid out
-            taken_apart(argument, found)
+            taken_apart(argument, found, unread=unread)
     return found
 
 
@@ -374,8 +374,8 @@ def _check(owner: str, name: str, value: Any) -> None:
     elif not is_on_device(value) and not isinstance(value, np.ndarray | int | float | np.number | np.bool_ | None):
         raise Unsupported(
             f"argument `{name}` of {owner} of type {type(value).__name__}, for a GPU",
-            why="Its functions take numbers, arrays on the device, and what is built of those.",
-            instead="Pass what is in it as arguments of their own, or in a tuple.",
+            why="Functions for a GPU take numbers, arrays on the device, and tuples of them.",
+            instead="Pass its contents as separate arguments, or in a tuple.",
         )
 
 

@@ -86,10 +86,10 @@ class Options:
         return found | {"boundscheck": self.boundscheck, "nancheck": self.debug == "nan"}
 
 
-def _of_others(name: str, own: Sequence[str]) -> str:
+def _of_others(name: str, value: Any, own: Sequence[str]) -> str:
     """What to write for an option that goes by another name in other libraries; "" for any other."""
     known = {"argnum": "wrt", "argnums": "wrt", "argnames": "wrt"}.get(name, "")
-    return f"It is called {known} here: {known}=0, or the names of parameters." if known in own and known else ""
+    return f"adjit calls it {known}: write {known}={value!r}." if known in own and known else ""
 
 
 def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
@@ -99,9 +99,10 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
             known = (*own, *_NAMES)
             close = difflib.get_close_matches(name, known, 1)
             raise WrongCall(
-                f"there is no option {name!r}",
+                f"unknown option {name!r}",
                 why=f"The options are {', '.join(known)}.",
-                instead=_of_others(name, own) or (f"Did you mean {close[0]}?" if close else "Leave it out."),
+                instead=_of_others(name, given[name], own)
+                or (f"Did you mean {close[0]}?" if close else "Leave it out."),
             )
     for name in _SWITCHES:
         usual = getattr(Options, name)
@@ -126,8 +127,8 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
     if is_checked and made.get("parallel", False):
         raise WrongCall(
             "parallel=True with debug",
-            why="An error does not get out of a thread.",
-            instead="Leave parallel out while you look for it.",
+            why="An error that is raised in a thread cannot be reported.",
+            instead="Leave parallel out while you search for the error.",
         )
     target = made.get("target", "cpu")
     if target in ("cuda", "cuda-device"):
@@ -135,13 +136,13 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
             if made.get(name):
                 raise WrongCall(
                     f'{name}={made[name]!r} with target="{target}"',
-                    why="Its loops are parallel in any case." if name == "parallel" else "Kernels do not have that.",
+                    why="Loops are always parallel there." if name == "parallel" else "Kernels do not support it.",
                     instead="Leave it out." if name in ("parallel", "cache") else 'Leave it out, or use target="cpu".',
                 )
     if made.get("deterministic") and target != "cuda":
         raise WrongCall(
             f'deterministic=True with target="{target}"',
-            why="There, sums have an order that does not vary in any case.",
+            why="On that target the order of sums never varies.",
             instead="Leave it out.",
         )
     if made.get("accumulate") not in (None, "float64"):
@@ -181,5 +182,5 @@ def _fastmath(given: Any) -> bool | frozenset[str]:
     raise WrongCall(
         f"fastmath={given!r}",
         why=f"LLVM's flags are {', '.join(sorted(_FASTMATH))}.",
-        instead="Write fastmath=True, fastmath=False, or a set of those flags.",
+        instead="Write fastmath=True, fastmath=False, or a set of these flags.",
     )

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjit.api.arguments import PLAIN, SCALARS, as_given
+from adjit.api.arguments import PLAIN, SCALARS, as_given, unread
 from adjit.transform.source.structures import (
     Layout,
     count,
@@ -172,6 +172,8 @@ class _Writer:
             yield name
         elif kind == "branch":
             self.branches[layout.of] = list(self.leaves(layout.parts[0], name))
+        elif kind == "unread":
+            return  # whatever it is, nothing reads it
         elif kind == "static":
             own, of = self.held(layout.of), self.held(type(layout.of))
             self.unless(f"{name} is not {own} and (type({name}) is not {of} or {name} != {own})")
@@ -228,7 +230,7 @@ class _Writer:
         if kind == "array":
             bar, _ = next(bars), next(leaves)
             return f"(0 if {bar} is None else {bar})"
-        if kind == "static":
+        if kind in ("static", "unread"):
             return self.held(layout.of)
         if kind == "table" or (kind == "object" and not _is_simple(layout)):
             own = [next(bars) for _ in range(count(layout))]
@@ -240,7 +242,8 @@ class _Writer:
             return f"[{', '.join(parts)}]"
         if kind == "tuple":
             return _tuple(parts) if layout.of is None else f"{self.held(layout.of)}({', '.join(parts)})"
-        named = ", ".join(f"{self.held(key)}: {part}" for key, part in zip(layout.keys, parts, strict=True))
+        both = zip(layout.keys, parts, layout.parts, strict=True)
+        named = ", ".join(f"{self.held(key)}: {part}" for key, part, own in both if own.kind != "unread")
         return f"{{{named}}}" if kind == "dict" else f"{self.held(_made)}({self.held(layout.of)}, {{{named}}})"
 
 
@@ -261,7 +264,7 @@ def _column(items: Any, kind: type | None) -> Any:
 def _taken_apart(value: Any, leaves: list[Any]) -> Layout | None:
     """The layout of a value, None where it has none: that is said where all arguments are looked at."""
     try:
-        return taken_apart(value, leaves)
+        return taken_apart(value, leaves, unread=unread)
     except TypeError:
         return None
 

@@ -45,7 +45,7 @@ def _users_own() -> Path:
 
     found = platformdirs.user_cache_path("adjit", appauthor=False)
     if not found.is_absolute():
-        raise Unusable("the user has no folder of their own")
+        raise Unusable("there is no home folder")
     return found
 
 
@@ -126,7 +126,7 @@ def _shrink() -> None:
 def _check(path: str, status: os.stat_result) -> None:
     """Raises Unusable for what is not the user's own, or what others may write to."""
     if os.name == "posix" and (status.st_uid != os.geteuid() or status.st_mode & _OTHERS_WRITE):
-        raise Unusable(f"{path} belongs to another user, or others may write to it")
+        raise Unusable(f"{path} belongs to another user, or other users may write to it")
 
 
 def _digest(payload: bytes) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.api.arguments import as_given, told_of
+from adjit.api.arguments import as_given, told_of, unread
 from adjit.errors import TypeMismatch
 from adjit.runtime.library.gpus import is_on_device
 from adjit.transform.source.derivative import Derivative, shown
@@ -59,12 +59,12 @@ def laid_out(
             continue
         leaves: list[Any] = []
         try:
-            layouts.append(taken_apart(argument, leaves, same))
+            layouts.append(taken_apart(argument, leaves, same, unread))
         except NotTaken as fault:
             what, instead = told_of(fault)
             raise TypeMismatch(
-                f"argument `{names[k]}` of {shown(spec)} has something in it that is no number, array or constant",
-                why=f"It is {what}.",
+                f"argument `{names[k]}` of {shown(spec)} contains a value that is not a number, an array or a constant",
+                why=f"That value is {what}.",
                 instead=instead,
             ) from None
         found = layouts[k] or ARRAY
@@ -146,15 +146,15 @@ def taken(layout: Layout | None, given: Any, what: str, argument: Sequence[Any])
         return given
     leaves: list[Any] = []
     try:
-        found = taken_apart(given, leaves)
+        found = taken_apart(given, leaves, unread=unread)
     except NotTaken:
         found = None
     if found is None or _skeleton(found) != _skeleton(layout):
-        raise TypeMismatch(f"{what} is not put together like the argument", instead="Build it like that.")
+        raise TypeMismatch(f"{what} is not structured like the argument", instead="Build it like the argument.")
     if not all(np.array_equal(leaves[place], index) for place, index in held(layout, argument).items()):
         raise TypeMismatch(
-            f"{what} is a sparse matrix with other places than the argument's",
-            instead="Make it of that one's indices, with zeros among its data where it needs some.",
+            f"{what} is a sparse matrix whose pattern differs from the argument's",
+            instead="Build it from the argument's indices, with zeros in its data where needed.",
         )
     return tuple(leaves)
 
@@ -165,7 +165,7 @@ def has_tables(layout: Layout | None) -> bool:
 
 
 def _skeleton(layout: Layout) -> Any:
-    if layout.kind in ("number", "array", "static"):
+    if layout.kind in ("number", "array", "static", "unread"):
         return None
     is_sparse = HELD in layout.parts
     return layout.kind, layout.keys, tuple(map(_skeleton, layout.parts)), layout if is_sparse else None

@@ -69,7 +69,7 @@ def _leaf(value: Any) -> Leaf:
 def conform(given: Any, wanted: Template, what: str) -> Any:
     """A fresh copy of a seed or tangent with the types of `wanted`; raises TypeMismatch, in which `what` names it."""
     if isinstance(wanted, tuple):
-        given = parts_of(given, len(wanted), f"{what} is", "Build it like what it belongs to.")
+        given = parts_of(given, len(wanted), f"{what} is", "Build it like the argument or result that it belongs to.")
         parts = zip(given, wanted, strict=True)
         return _tuple_like(wanted, [conform(g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)])
     if not wanted.is_active:
@@ -85,8 +85,8 @@ def _check_still(given: Any, wanted: Leaf, what: str) -> None:
     if is_whole and is_moving and np.any(given):
         of = "an array of integers" if wanted.is_array else "an integer"
         raise TypeMismatch(
-            f"{what} is not zero, and what it belongs to is {of}",
-            why="No derivative flows through integers.",
+            f"{what} is not zero, but it belongs to {of}",
+            why="Integers have no derivative.",
             instead="Give 0, or pass floats: 3.0 for 3, x.astype(np.float64).",
         )
 
@@ -100,7 +100,7 @@ def _number(given: Any, wanted: Leaf, what: str) -> Any:
     if not is_number and not (type(given) in ARRAYS and given.ndim == 0 and given.dtype.kind in "fiuc"):
         raise TypeMismatch(f"{what} is {described(given)}, not a number", instead="Give a float.")
     if np.iscomplexobj(given) and wanted.dtype.kind == "f":
-        raise TypeMismatch(f"{what} is complex, and what it belongs to is real", instead="Give its real part.")
+        raise TypeMismatch(f"{what} is complex, but it belongs to a real number", instead="Give its real part.")
     own = {np.dtype(np.float64): float, np.dtype(np.complex128): complex}.get(wanted.dtype, wanted.dtype.type)
     return own(given)
 
@@ -115,8 +115,8 @@ def _array(given: Any, wanted: Leaf, what: str) -> Any:
         )
     if type(given) not in ARRAYS:
         raise TypeMismatch(
-            f"{what} is an array of type {type(given).__name__}, of which the numbers alone would be taken",
-            instead="Give an array of NumPy's: filled(0.0) of a masked one, np.asarray(...) of another.",
+            f"{what} is an array of type {type(given).__name__}; a plain NumPy array is needed",
+            instead="Give x.filled(0.0) of a masked array, np.asarray(x) of another.",
         )
     if given.dtype.kind not in ("fiuc" if wanted.dtype is not None and wanted.dtype.kind == "c" else "fiu"):
         raise TypeMismatch(
@@ -136,7 +136,7 @@ def _array_on_device(given: Any, wanted: Leaf, what: str) -> Any:
         kind = "a number" if not wanted.shape else f"an array of shape {wanted.shape}"
         raise TypeMismatch(
             f"{what} is {described(given)}, not {kind} of {wanted.dtype} on the device",
-            instead="Give one that is like what it belongs to.",
+            instead="Give one with the shape and type of the argument or result that it belongs to.",
         )
     return memory.copy(given)
 
@@ -149,9 +149,9 @@ def several_of(given: Any, wanted: Template, what: str) -> tuple[int, Template]:
     count = counts.pop() if len(counts) == 1 else None
     if not isinstance(count, int) or count == 0:
         raise TypeMismatch(
-            f"{what} have no first axis of one length",
-            why="With several=True, each has one more axis than what it belongs to: one element for each of them.",
-            instead="Stack them: np.stack([first, second]); of numbers np.array([1.0, 0.0]).",
+            f"{what} differ in the length of their first axis, or have none",
+            why="With several=True each has one more axis, the first, which counts the seeds or tangents.",
+            instead="Stack them: np.stack([first, second]), or np.array([1.0, 0.0]) for numbers.",
         )
     return count, several_like(wanted, count)
 

@@ -137,11 +137,11 @@ class Call:
         if any(kind.dtype.kind == "c" for kind in (*self.results, *(self.kinds[k] for k in wanted))):
             raise Unsupported(
                 f"the adjoint of {self.name} for complex numbers in another library",
-                why="Libraries differ in whether it is the conjugate.",
+                why="Some libraries define it as the conjugate.",
                 instead="Pass and return real and imaginary parts.",
             )
         if self.draws:
-            raise _drawing(self.spec, "Its adjoint would draw others")
+            raise _drawing(self.spec, "Its adjoint would draw other numbers")
         asked = [k for k, own in enumerate(self.arguments) if any(s.number in wanted for s in _slots(own))]
         of = tuple(self.arguments[k] for k in asked)
         numbers = itertools.count(len(self.kinds))
@@ -232,8 +232,8 @@ def opened(
         if kinds[-1] == Kind(np.dtype(bool)):
             # NumPy has one object for all that are true, so that two could not be told apart
             raise TypeMismatch(
-                f"a truth value without axes, among the tensors given to {shown(spec)}",
-                instead="Pass it as an integer, or as a bool of Python's.",
+                f"a boolean tensor without axes, among the arguments of {shown(spec)}",
+                instead="Pass an integer, or a Python bool.",
             )
         examples.append(_example(kinds[-1]))
         return examples[-1]
@@ -250,7 +250,7 @@ def _drawing(spec: Any, why: str) -> Unsupported:
     return Unsupported(
         f"{shown(spec)}, which draws random numbers, in another library",
         why=f"{why}.",
-        instead="Draw them before, and pass them as an argument.",
+        instead="Draw the numbers before the call, and pass them as an argument.",
     )
 
 
@@ -266,8 +266,8 @@ def _opened(
     tensors, examples, of_all = of
     if home.has_extents and any(kind.shape is None for kind in of_all):
         raise Unsupported(
-            f"{shown(spec)}, which is compiled for arrays of one shape, of arrays whose shape is not known yet",
-            instead="Give their types shapes.",
+            f"{shown(spec)} with arrays of unknown shape, though it is compiled for each shape",
+            instead="Give the shapes with the types.",
         )
     names = list(derivatives.parameters(spec).parameters)
     laid = laid_out(spec, names, given, home.has_constants, home.has_extents)
@@ -278,15 +278,15 @@ def _opened(
     if len(order) < len(tensors):
         raise TypeMismatch(
             f"a list of tensors in the arguments of {shown(spec)}",
-            why="Items that are alike are one array to it.",
-            instead="Make it a tuple, or one tensor.",
+            why="adjit stores a list of similar items in one array.",
+            instead="Pass a tuple, or one tensor.",
         )
     slots = {id(examples[k]): Slot(number) for number, k in enumerate(order)}
     open_ = tuple(map_leaves(lambda leaf: slots.get(id(leaf), leaf), own) for own in apart)
     kinds = tuple(of_all[k] for k in order)
     result, draws = _outcome(value_of(spec, options), apart, (open_, kinds), is_ahead)
     if draws and is_ahead:
-        raise _drawing(spec, "It would be called at other times, and as often, as that library likes")
+        raise _drawing(spec, "The other library decides when it calls the function, and how often")
     return Call(spec, options, open_, kinds, result, draws), [tensors[k] for k in order]
 
 

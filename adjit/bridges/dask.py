@@ -43,12 +43,10 @@ def value_and_grad(of: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
     if of is None:
         return functools.partial(value_and_grad, wrt=wrt, **options)
     if "has_aux" in options:
-        raise WrongCall("has_aux of a sum over blocks", instead="Leave it out: it would be one result a block.")
+        raise WrongCall("has_aux of a sum over blocks", instead="Leave it out: there would be one result per block.")
     derived = derived_of(of, wrt, **options)
     if getattr(derived, "derivative", None) is None:
-        raise Unsupported(
-            f"{derived!r} on Dask's workers", instead="Give a function, and name whole arguments of it in wrt."
-        )
+        raise Unsupported(f"{derived!r} on Dask's workers", instead="Give a function, and name whole arguments in wrt.")
     return SumOverBlocks(derived)
 
 
@@ -78,12 +76,13 @@ class SumOverBlocks:
             if k in (derivative.wrt or ()):
                 raise WrongWrt(
                     f"argument `{names[k]}` of {shown(derivative)} is {_told(given[k])}",
-                    why="Its gradient would be one, too.",
+                    why="Its gradient would be a Dask collection, too.",
                     instead="Name arguments in wrt that are the same for all blocks.",
                 )
         if not places:
             raise WrongCall(
-                f"{shown(derivative)} of no Dask collection", instead="Give one, or call adjit.value_and_grad."
+                f"{shown(derivative)} without a Dask collection among its arguments",
+                instead="Pass a Dask collection, or call adjit.value_and_grad.",
             )
         blocks = _blocks(shown(derivative), [names[k] for k in places], [given[k] for k in places])
         is_bag = isinstance(given[places[0]], dask.bag.Bag)
@@ -110,20 +109,20 @@ def _told(value: Any) -> str:
 def _blocks(owner: str, names: Sequence[str], given: Sequence[Any]) -> list[list[Delayed]]:
     """For each block, the parts of the collections that go together."""
     if len({type(value) for value in given}) > 1:
-        raise WrongCall(f"{owner} of arrays and bags at once", instead="Make one kind of all of them.")
+        raise WrongCall(f"{owner} with both arrays and bags", instead="Convert them to one kind.")
     for name, value in zip(names, given, strict=True):
         if isinstance(value, dask.array.Array) and (value.ndim == 0 or any(n != 1 for n in value.numblocks[1:])):
             raise WrongCall(
-                f"argument `{name}` of {owner} has {value.numblocks} blocks, which are not along its first axis alone",
+                f"argument `{name}` of {owner} has {value.numblocks} blocks; only its first axis may be divided",
                 instead=f"Give {name}.rechunk({{0: 'auto', 1: -1}}), with -1 for each axis but the first.",
             )
     lengths = [v.chunks[0] if isinstance(v, dask.array.Array) else (v.npartitions,) for v in given]
     if len({tuple(map(str, own)) for own in lengths}) > 1:
         found = ", ".join(f"{name}: {list(own)}" for name, own in zip(names, lengths, strict=True))
         raise WrongCall(
-            f"the blocks of the arguments of {owner} do not go together",
+            f"the blocks of the arguments of {owner} differ",
             why=f"Their lengths are {found}.",
-            instead="Rechunk one like the other.",
+            instead="Give both the same chunks, with rechunk.",
         )
     parts = [
         list(value.to_delayed().ravel()) if isinstance(value, dask.array.Array) else value.to_delayed()
@@ -185,5 +184,5 @@ def _added(left: Any, right: Any) -> Any:
 
 def _of_one(found: Any) -> Any:
     if found is None:
-        raise WrongCall("a sum over collections without items", instead="Give one with items.")
+        raise WrongCall("a sum over collections without items", instead="Pass a collection that is not empty.")
     return found

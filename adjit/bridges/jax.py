@@ -81,7 +81,7 @@ class _Jax:
         is_number = isinstance(tensor.dtype, np.dtype) and tensor.dtype.kind in "biufc"
         if not is_number or tensor.dtype == np.float16:
             raise TypeMismatch(
-                f"an array of {tensor.dtype}, which adjit does not take", instead="Pass astype(jnp.float32) of it."
+                f"an array of {tensor.dtype}, which adjit does not take", instead="Pass x.astype(jnp.float32)."
             )
         return Kind(tensor.dtype, tuple(tensor.shape))
 
@@ -92,7 +92,7 @@ def _shaped(call: Call, given: Any) -> Call:
     own = [kind for kind in leaves(call.result) if kind is not None]
     if len(said) != len(own) or any(len(s.shape) != len(kind.extents) for s, kind in zip(said, own, strict=True)):
         raise WrongCall(
-            f"what `result` says of {call.name} is not built like its result",
+            f"`result` describes another structure than {call.name} returns",
             instead="Return a jax.ShapeDtypeStruct for an array, a tuple of them for a tuple.",
         )
     rest = iter(said)
@@ -149,8 +149,8 @@ def _called(call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
     for kind in call.results:
         if kind.shape is None:
             raise Unsupported(
-                f"{call.name} in JAX, whose result has a shape that a call alone tells",
-                why="JAX asks for it before.",
+                f"{call.name} in JAX, with a result whose shape is only known after a call",
+                why="JAX needs the shape before the call.",
                 instead="Give function(..., result=lambda *args: jax.ShapeDtypeStruct(shape, dtype)).",
             )
         made.append(jax.ShapeDtypeStruct(kind.shape, jax.dtypes.canonicalize_dtype(kind.dtype)))

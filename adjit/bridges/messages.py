@@ -146,7 +146,7 @@ def _requests(kind: Any) -> tuple[Any, ...]:
         """Waits for a request of its own: its memory, and the status."""
         address, status = np.int64(request), np.empty(_STATUS, np.intc)
         if address == 0:
-            raise RuntimeError("a message was begun of which no wait follows")
+            raise RuntimeError("a message was begun, and no wait follows")
         _check(_wait(address, status.ctypes.data))
         return address, status
 

@@ -61,7 +61,7 @@ def of(data):
     """The calls for an array."""
     own = calls(data.dtype)
     if own is None:
-        raise NotImplementedError("a message of other numbers than float64, int32 and int64")
+        raise NotImplementedError("a message of a type other than float64, int32 and int64")
     return own
 
 
@@ -78,7 +78,7 @@ def arrived(data, got):
     elif got.size == data.size:
         data[...] = got.reshape(data.shape)
     elif got.size > 0:
-        raise ValueError("a message that fills a part of an array of several axes")
+        raise ValueError("a message that fills a part of an array with more than one axis")
 
 
 # ------------------------------------------------------------------------------------------------- from one to another
@@ -156,9 +156,7 @@ def isend(data, dest, tag=0):
 @decomposition(numba_mpi.irecv)
 def irecv(data, source=ANY_SOURCE, tag=ANY_TAG):
     if source == ANY_SOURCE or tag == ANY_TAG:
-        raise NotImplementedError(
-            "irecv from any source, or of any tag: name both, or use recv, which knows what has come"
-        )
+        raise NotImplementedError("irecv from any source, or of any tag: name both, or use recv")
     request = 0.0
     if source != PROC_NULL:
         request = of(data).posted_receive(data.size, source, tag)
@@ -179,7 +177,7 @@ def waitall(requests):
 
 @decomposition(numba_mpi.waitany, numba_mpi.test, numba_mpi.testall, numba_mpi.testany)
 def in_any_order(*given):
-    raise NotImplementedError("what of several messages is there first: wait for them by wait or waitall")
+    raise NotImplementedError("the first of several messages to arrive: use wait or waitall")
 
 
 # ------------------------------------------------------------------------------------------------------------ of all

@@ -81,7 +81,7 @@ class _Torch:
         if dtype is None:
             raise TypeMismatch(
                 f"a tensor of {tensor.dtype}, which adjit does not take",
-                instead="Pass float() of it, or double().",
+                instead="Pass x.float() or x.double().",
             )
         return Kind(dtype, tuple(tensor.shape))
 

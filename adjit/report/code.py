@@ -24,7 +24,7 @@ Namer = Callable[[str], str]  # the class of a name, "" for none
 
 # what stands in a notebook, whose page has its own colours: they go with light and dark ones
 STYLE = (
-    "<style>.adjit-code{font-size:13px;line-height:1.45;overflow-x:auto;background:transparent}"
+    "<style>.adjit-code{font-family:monospace;font-size:13px;line-height:1.45;overflow-x:auto;background:transparent}"
     ".adjit-code .k{color:#8250df}.adjit-code .c{color:#6e7781;font-style:italic}.adjit-code .s{color:#0a7ea4}"
     ".adjit-code .n{color:#0a7ea4}.adjit-code .adj{color:#c2410c}.adjit-code .tape{color:#a16207;font-weight:600}"
     "</style>"

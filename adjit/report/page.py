@@ -53,8 +53,8 @@ def page(
             "</div>",
             _LEGEND,
             sections(tables, linked.key_of_line, launches),
-            "<footer>Written by adjit. Point at a line to see what it became, or where it comes from; click to keep "
-            "it lit, Esc to let go.</footer>",
+            "<footer>Written by adjit. Point at a line to light up its derivative, or its origin. Click to keep the "
+            "light, Esc to end it.</footer>",
         ]
     )
     style, script = (shown.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
@@ -67,11 +67,12 @@ def page(
 
 
 _LEGEND = (
-    '<div class="legend"><span><b class="act">name</b> active: the derivative flows through it</span>'
+    '<div class="legend"><span><b class="act">name</b> active: it has a derivative</span>'
     '<span><b class="adj">name_bar</b> an adjoint or a tangent</span>'
     '<span><b class="tape">name_tape</b> memory kept for the reverse sweep</span>'
-    '<span><b class="chip taped">taped</b> saved</span><span><b class="chip again">computed again</b> made anew</span>'
-    '<span><b class="chip">alive</b> still there</span></div>'
+    '<span><b class="chip taped">taped</b> saved</span>'
+    '<span><b class="chip again">recomputed</b> computed a second time</span>'
+    '<span><b class="chip">alive</b> still in its variable</span></div>'
 )
 
 

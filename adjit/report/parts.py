@@ -18,10 +18,10 @@ KeyOfLine = Callable[[int | None], str]
 def facts(tables: Tables, text: str) -> str:
     """The numbers at the head of a page."""
     kept = [array for array in tables.arrays if array.is_kept]
-    found = [("bytes that it allocates", _total(tables.arrays)), ("of that kept for the reverse sweep", _total(kept))]
+    found = [("allocated memory", _total(tables.arrays)), ("kept for the reverse sweep", _total(kept))]
     found.append(("active variables", str(sum(v.is_active for v in tables.variables))))
     found.append(("loops", str(len(tables.loops))))
-    found.append(("lines as one reads it", str(text.count("\n"))))
+    found.append(("lines of readable code", str(text.count("\n"))))
     return '<div class="facts">' + "".join(f"<div><b>{v}</b><span>{k}</span></div>" for k, v in found) + "</div>"
 
 
@@ -32,13 +32,13 @@ def sections(tables: Tables, key_of_line: KeyOfLine, launches: Sequence[Sequence
         (key_of_line(line.line), [("m", _at(line.line)), ("m", "  " * line.depth + line.text), ("", _fate(line))])
         for line in (*tables.loops, *tables.statements)
     ]
-    found += _table("Loops and array statements", ("line", "in the program", "what becomes of it"), rows)
+    found += _table("Loops and array statements", ("line", "in the program", "how it is differentiated"), rows)
     rows = [("", [("m", cell) for cell in launch]) for launch in launches]
     found += _table("Launches", ("kernel", "line", "threads", "additions"), rows)
     rows = [
         (key_of_line(d.line), [("m", _at(d.line)), ("m", d.text), ("m", ", ".join(d.by))]) for d in tables.decisions
     ]
-    found += _table("Decisions, which are held fixed", ("line", "in the program", "by what depends on"), rows)
+    found += _table("Decisions (they have no derivative)", ("line", "in the program", "depends on"), rows)
     kept = [
         (key_of_line(v.line), [("m", v.name), ("m", _at(v.line)), ("", v.how), ("m", v.array.name if v.array else "")])
         for v in tables.values
@@ -77,7 +77,9 @@ def chip(value: Value) -> str:
 
 _KINDS = (
     ("taped", "taped"),
-    ("kept, each", "taped"),
+    ("kept, for each", "taped"),
+    ("recomputed", "again"),
+    ("reloaded", "again"),
     ("computed", "again"),
     ("loaded", "again"),
     ("restored", "restored"),

@@ -104,7 +104,7 @@ def nancumprod(a, axis=None, dtype=None):
 def cumulated(function, x, axis, dtype, start):
     """From before the first element on where `start` is a number, and not None."""
     if axis is None and x.ndim > 1:
-        raise NotImplementedError("np.cumulative_sum, or np.cumulative_prod, without an axis: name it, axis=...")
+        raise NotImplementedError("np.cumulative_sum or np.cumulative_prod without an axis: pass axis=...")
     axis = one_axis(0 if axis is None else axis, x.ndim)
     found = function(x, axis, dtype)
     if start is None:
@@ -184,7 +184,7 @@ def sorting(a, kind, stable):
 @decomposition(np.lexsort)
 def lexsort(keys, axis=-1):
     if np.ndim(keys[0]) != 1:
-        raise NotImplementedError("np.lexsort of keys that are no vectors")
+        raise NotImplementedError("np.lexsort of keys that are not vectors")
     order = np.argsort(keys[0], kind="stable")
     for k in tuple(range(1, len(keys))) if isinstance(keys, (tuple, list)) else range(1, len(keys)):
         order = order[np.argsort(keys[k][order], kind="stable")]
@@ -218,7 +218,7 @@ def nanmedian(a, axis=None, overwrite_input=False, keepdims=False):
 def quantiles(function, a, q, axis, method, keepdims):
     """For each of several q a row of values."""
     if method != "linear":
-        raise NotImplementedError("a quantile by another method than 'linear'")
+        raise NotImplementedError("a quantile with a method other than 'linear'")
     if axis is None and not keepdims:
         return function(a, q)
     if np.ndim(q) == 0:

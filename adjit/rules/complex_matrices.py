@@ -276,17 +276,17 @@ def complex_eigvals_of_real(a):
 @of_complex(np.linalg.svd)
 def complex_svd(a, full_matrices=1):
     raise NotImplementedError(
-        "np.linalg.svd of a complex matrix, whose vectors have any phase: take np.linalg.eigh of a.conj().T @ a"
+        "np.linalg.svd of a complex matrix, whose vectors have an arbitrary phase: write np.linalg.eigh(a.conj().T @ a)"
     )
 
 
 @of_complex(np.linalg.qr)
 def complex_qr(a):
     raise NotImplementedError(
-        "np.linalg.qr of a complex matrix: take the conjugate transpose of np.linalg.cholesky(a.conj().T @ a) for r"
+        "np.linalg.qr of a complex matrix: r is np.linalg.cholesky(a.conj().T @ a).conj().T"
     )
 
 
 @of_complex(np.linalg.lstsq)
 def complex_lstsq(a, b, rcond=-1.0):
-    raise NotImplementedError("np.linalg.lstsq of complex matrices: take np.linalg.pinv(a) @ b")
+    raise NotImplementedError("np.linalg.lstsq of complex matrices: write np.linalg.pinv(a) @ b")

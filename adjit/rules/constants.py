@@ -73,7 +73,7 @@ constant(np.bartlett, np.blackman, np.hamming, np.hanning)
 
 # ------------------------------------------------------------------------- refused, with what to write in its place
 
-BY_VALUE = "whose result is real or complex by its values"
+BY_VALUE = "whose result is real or complex, depending on its values"
 INSTEAD = {
     np.emath.sqrt: f"np.emath.sqrt, {BY_VALUE}: write np.sqrt(x + 0j)",
     np.emath.log: f"np.emath.log, {BY_VALUE}: write np.log(x + 0j)",
@@ -83,14 +83,14 @@ INSTEAD = {
     np.emath.arccos: f"np.emath.arccos, {BY_VALUE}: write np.arccos(x + 0j)",
     np.emath.arcsin: f"np.emath.arcsin, {BY_VALUE}: write np.arcsin(x + 0j)",
     np.emath.arctanh: f"np.emath.arctanh, {BY_VALUE}: write np.arctanh(x + 0j)",
-    np.ma.MaskedArray: "a masked array: use a mask of its own, as in np.sum(x, where=mask) or x[mask]",
-    np.ma.array: "a masked array: use a mask of its own, as in np.sum(x, where=mask) or x[mask]",
-    np.ma.masked_where: "a masked array: use a mask of its own, as in np.sum(x, where=mask) or x[mask]",
-    np.ma.masked_invalid: "a masked array: use a mask of its own, as in np.sum(x, where=np.isfinite(x))",
+    np.ma.MaskedArray: "a masked array: keep the mask in a separate array, as in np.sum(x, where=mask) or x[mask]",
+    np.ma.array: "a masked array: keep the mask in a separate array, as in np.sum(x, where=mask) or x[mask]",
+    np.ma.masked_where: "a masked array: keep the mask in a separate array, as in np.sum(x, where=mask) or x[mask]",
+    np.ma.masked_invalid: "a masked array: keep the mask in a separate array, as in np.sum(x, where=np.isfinite(x))",
     np.matrix: "np.matrix, whose * is a matrix product: use an array, and @",
     np.asmatrix: "np.matrix, whose * is a matrix product: use an array, and @",
-    np.packbits: "np.packbits, which makes integers: do it before, and pass what it gives",
-    np.unpackbits: "np.unpackbits, of integers: do it before, and pass what it gives",
+    np.packbits: "np.packbits, which returns integers: call it before the function, and pass its result",
+    np.unpackbits: "np.unpackbits, of integers: call it before the function, and pass its result",
 }
 
 

@@ -153,7 +153,7 @@ def letters_of(subscripts, ranks):
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if len(terms) != len(ranks):
-        raise ValueError("as many operands as there are terms in the subscripts")
+        raise ValueError("np.einsum needs one operand per term of the subscripts")
     dotted = [(t.replace("...", ""), rank) for t, rank in zip(terms, ranks, strict=True) if "..." in t]
     spread = max((rank - len(letters) for letters, rank in dotted), default=0)
     if not arrow:
@@ -166,7 +166,7 @@ def letters_of(subscripts, ranks):
 
     found = [numbers(t, rank - len(t.replace("...", ""))) for t, rank in zip(terms, ranks, strict=True)]
     if any(len(own) != rank for own, rank in zip(found, ranks, strict=True)):
-        raise ValueError("the subscripts of an operand are not as many as its axes")
+        raise ValueError("np.einsum needs one subscript per axis of an operand")
     return (*found, numbers(output, spread))
 
 

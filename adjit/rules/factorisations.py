@@ -112,7 +112,7 @@ def qr(a, a_dot, *, y):
     q, r = y
     if a.shape[0] < a.shape[1]:
         raise NotImplementedError(
-            "np.linalg.qr of a matrix with more columns than rows has no derivative here: factorise its first columns"
+            "np.linalg.qr of a matrix with more columns than rows has no derivative: factorise its first columns"
         )
     if a.size > 0:
         sizes = np.abs(np.diag(r))
@@ -121,7 +121,7 @@ def qr(a, a_dot, *, y):
         raised[:] = largest + sizes / 1024
         if np.min(raised) == largest:
             # a column is what those before it give, up to rounding: not even a digit or two of inv(r) would be right
-            raise np.linalg.LinAlgError("np.linalg.qr is not differentiable where columns depend on each other")
+            raise np.linalg.LinAlgError("np.linalg.qr is not differentiable where the columns are linearly dependent")
     scaled = np.linalg.solve(r.T, a_dot.T).T
     inner = np.dot(q.T, scaled)
     turn = np.tril(inner, -1) - np.tril(inner, -1).T

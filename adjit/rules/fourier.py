@@ -61,7 +61,7 @@ def resized(a, n):
 def along(real, imag, n, axis, is_back):
     """The transform along an axis, or with +i in the exponent `is_back`, without a factor."""
     if not HAS_ROCKET_FFT:
-        raise NotImplementedError("np.fft without rocket-fft, which compiles it: pip install 'adjit[fft]'")
+        raise NotImplementedError("np.fft needs the package rocket-fft: pip install 'adjit[fft]'")
     u, v = resized(np.swapaxes(real, axis, -1), n), resized(np.swapaxes(imag, axis, -1), n)
     if is_back:
         v, u = transformed(v, u)
@@ -78,7 +78,7 @@ def scaled(a, count, norm, is_back):
         return a if is_back else a * (1.0 / count)
     if norm == "ortho":
         return a * (1.0 / np.sqrt(count))
-    raise NotImplementedError("a transform with another norm than 'backward', 'ortho' and 'forward'")
+    raise NotImplementedError("a transform with a norm other than 'backward', 'ortho' and 'forward'")
 
 
 def named_axes(a, s, axes):
@@ -181,7 +181,7 @@ builtin.as_of_real(np.fft.irfft, np.fft.hfft, np.fft.irfft2, np.fft.irfftn)
 
 @of_complex(np.fft.rfft, np.fft.ihfft, np.fft.rfft2, np.fft.rfftn)
 def of_complex_numbers(a, *others):
-    raise NotImplementedError("the transform for real numbers of complex ones: take np.fft.fft or np.fft.fftn")
+    raise NotImplementedError("a transform for real numbers of complex numbers: use np.fft.fft or np.fft.fftn")
 
 
 # ---------------------------------------------------------------------------------------------------------- frequencies

@@ -137,7 +137,7 @@ def insert(arr, obj, values, axis=None):
     if isinstance(obj, np.ndarray):
         return inserted(a, obj, values, axis)
     if not isinstance(obj, int):
-        raise NotImplementedError("np.insert at a slice: give the places as an array")
+        raise NotImplementedError("np.insert at a slice: give the indices as an array")
     if obj > n or obj < -n:
         raise IndexError("index is out of bounds for the axis")
     start = obj + n if obj < 0 else obj
@@ -154,7 +154,7 @@ def insert(arr, obj, values, axis=None):
 
 def inserted(a, places, values, axis):
     if a.ndim > 1 or np.ndim(values) > 1:
-        raise NotImplementedError("np.insert of several places in more than one axis: insert row by row")
+        raise NotImplementedError("np.insert of more than one row at once: insert row by row")
     n = a.size
     starts = np.empty(places.size, np.intp)
     for k in range(places.size):
@@ -205,7 +205,7 @@ def union1d(ar1, ar2):
 @decomposition(np.intersect1d)
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     if return_indices:
-        raise NotImplementedError("np.intersect1d with `return_indices`: take np.searchsorted of what it gives")
+        raise NotImplementedError("np.intersect1d with `return_indices`: call np.searchsorted with its result")
     found = np.unique(ar1)
     return found[among(found, ar2)].astype(common_dtype((ar1, ar2)))
 

@@ -196,8 +196,8 @@ def _names_of(function: Any) -> list[str]:
     kinds = {p.kind for p in given.values()}
     if not given or not kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
         raise WrongCall(
-            f"differences of {_named(function)}, of which Python does not know the parameters, one by one",
-            instead="Call it in an @njit function that has them, and give that.",
+            f"finite differences of {_named(function)}, whose parameters are not known",
+            instead="Call it in an @njit function with named parameters, and pass that function.",
         )
     return list(given)
 
@@ -223,7 +223,9 @@ def _defined(text: str, filename: str, scope: dict[str, Any], module: str = __na
 def _along(g: Any, x: Any, x_dot: Any, y: Any, step: Any) -> Any:
     """What an argument adds to the tangent of the result."""
     if isinstance(y, tuple):
-        raise NotImplementedError("differences of a function with several results: write one for each")
+        raise NotImplementedError(
+            "finite differences of a function with more than one result: write one function per result"
+        )
     if x.dtype.kind != "f":
         return 0.0 * y
     if np.ndim(x) == 0:
@@ -243,7 +245,9 @@ def _along(g: Any, x: Any, x_dot: Any, y: Any, step: Any) -> Any:
 def _against(g: Any, x: Any, y: Any, y_bar: Any, step: Any) -> Any:
     """The adjoint of an argument."""
     if isinstance(y, tuple):
-        raise NotImplementedError("differences of a function with several results: write one for each")
+        raise NotImplementedError(
+            "finite differences of a function with more than one result: write one function per result"
+        )
     if x.dtype.kind != "f":
         return 0
     if np.ndim(x) == 0:

@@ -254,4 +254,6 @@ def check_independent(vectors, eps):
             for k in range(vectors.shape[0]):
                 rest += abs(vectors[k, j] - share * vectors[k, i]) ** 2
             if rest <= (8.0 * eps) ** 2:
-                raise np.linalg.LinAlgError("np.linalg.eig of a defective matrix has no derivative: eigenvectors agree")
+                raise np.linalg.LinAlgError(
+                    "np.linalg.eig of a defective matrix has no derivative: two "
+                    "eigenvectors are equal")

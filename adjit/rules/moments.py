@@ -17,7 +17,7 @@ def as_asked(what, a, dtype):
     if dtype is None:
         return a
     if np.zeros(0, dtype).dtype.kind != "f":
-        raise NotImplementedError(f"{what} with a dtype of integers, to which NumPy cuts off on the way")
+        raise NotImplementedError(f"{what} with an integer dtype, which cuts off fractions")
     return a.astype(dtype)
 
 

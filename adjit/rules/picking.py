@@ -144,17 +144,17 @@ decomposition(np.diag_indices_from)(lambda arr: (np.arange(arr.shape[0]),) * arr
 @decomposition(np.unravel_index)
 def unravel_index(indices, shape, order="C"):
     if order != "C":
-        raise NotImplementedError("np.unravel_index in another order than 'C'")
+        raise NotImplementedError("np.unravel_index with an order other than 'C'")
     extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not all(isinstance(n, int) for n in extents):
-        raise NotImplementedError("np.unravel_index with extents that are not integers")
+        raise NotImplementedError("np.unravel_index with a shape that is not made up of integers")
     return tuple(indices // product(extents[k + 1 :]) % extents[k] for k in range(len(extents)))
 
 
 @decomposition(np.ravel_multi_index)
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     if order != "C" or mode != "raise":
-        raise NotImplementedError("np.ravel_multi_index in this order or mode")
+        raise NotImplementedError("np.ravel_multi_index with this order or mode")
     found = multi_index[0]
     for k in tuple(range(1, len(dims))):
         found = found * dims[k] + multi_index[k]
@@ -168,7 +168,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 def choose(a, choices, mode="raise"):
     count = len(choices)
     if np.asarray(a).dtype.kind == "f":
-        raise NotImplementedError("np.choose by numbers that are not integers")
+        raise NotImplementedError("np.choose with numbers that are not integers")
     if mode == "raise":
         if np.any(np.asarray((a < 0) | (a >= count))):
             raise ValueError("invalid entry in choice array")
@@ -220,7 +220,7 @@ def fill(out, x, condition, piece):
 @general(np.clip)
 def clip(a, a_min=..., a_max=..., out=None, min=None, max=None):
     if (a_min is ...) != (a_max is ...):
-        raise NotImplementedError("np.clip with one of its bounds: give None for the other one")
+        raise NotImplementedError("np.clip with one bound: give None for the other")
     lowest, highest = min if a_min is ... else a_min, max if a_max is ... else a_max
     if lowest is None and highest is None and out is None:
         return np.copy(a)

@@ -112,7 +112,7 @@ def require(a, dtype=None, requirements=None):
     found = np.asarray(a) if dtype is None else np.asarray(a, dtype)
     for one in asked:
         if one not in ("C", "C_CONTIGUOUS", "CONTIGUOUS", "A", "ALIGNED", "W", "WRITEABLE", "E", "ENSUREARRAY"):
-            raise NotImplementedError("np.require in Fortran order, or of memory of its own: write a.copy()")
+            raise NotImplementedError("np.require with Fortran order, or with its own memory: write a.copy()")
     return np.ascontiguousarray(found) if "C" in asked or "C_CONTIGUOUS" in asked or "CONTIGUOUS" in asked else found
 
 
@@ -264,7 +264,7 @@ def array_split(ary, indices_or_sections, axis=0):
     axis = one_axis(axis, ary.ndim)
     n = ary.shape[axis]
     if isinstance(indices_or_sections, np.ndarray):
-        raise NotImplementedError("a split at places in an array: write them as a list")
+        raise NotImplementedError("a split at indices in an array: write the indices as a list")
     if isinstance(indices_or_sections, (tuple, list)):
         ends = tuple(indices_or_sections)
         starts, stops = (0,) + ends, ends + (n,)

@@ -79,7 +79,9 @@ class Structured:
             for name, one in zip(self.columns, value, strict=True):
                 self.columns[name][index] = one
         else:
-            raise NotImplementedError("a store into a structured array of this: give a tuple, or store into its fields")
+            raise NotImplementedError(
+                "a store of this value into a structured array: give a tuple, or store into "
+                "its fields")
 
     def __iter__(self):
         for k in range(self.size):
@@ -96,7 +98,7 @@ builtin.stands_for(np.recarray, Structured)
 def filled(shape, fields, value):
     """An array of records of which each number is the value. `fields`: name, type and shape of each."""
     if isinstance(shape, tuple) and len(shape) != 1:
-        raise NotImplementedError("a structured array of several axes: take one axis, and reshape its fields")
+        raise NotImplementedError("a structured array with more than one axis: use one axis, and reshape its fields")
     size = shape[0] if isinstance(shape, tuple) else shape
     return Structured({name: np.full((size, *inner), value, kind) for name, kind, inner in fields})
 

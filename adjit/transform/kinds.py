@@ -127,12 +127,12 @@ def _check_exchanges(derivative: Derivative, function: ir.Function) -> None:
     sent = next((op for op in function.body.inside if is_exchange(op)), None)
     if sent is not None and (derivative.kind not in _OF_ONE_RUN or derivative.several):
         _, _, title = _KINDS[derivative.kind]
-        several = ", for several at once," if derivative.several else ""
+        several = ", for several seeds at once," if derivative.several else ""
         raise errors.Unsupported(
             f"{title.removesuffix(', by columns,').removesuffix(', by rows,')}{several} of a program with messages",
             ir.place_of(sent.origin),
-            "The other processes would have to make as many runs, of which each has a direction of its own.",
-            "Use adjit.grad, value_and_grad, vjp, jvp or hvp, in which each message has one of its derivative.",
+            "The other processes would have to run as often, each time with another direction.",
+            "Use adjit.grad, value_and_grad, vjp, jvp or hvp: there each message has exactly one counterpart.",
         )
 
 
@@ -203,7 +203,7 @@ def _gradient(asked: _Asked) -> ir.Function:
             raise errors.Unsupported(
                 f"{shown(derivative)} into arrays of complex numbers",
                 _place(function.origin),
-                "It makes real and imaginary parts apart.",
+                "adjit stores real and imaginary parts in separate arrays.",
                 "Call it without out.",
             )
         made = checked(into(made, asked.wrt, _trees(asked.names, asked.given), asked.names, offset), "into")
@@ -228,7 +228,7 @@ def _imaginary(asked: _Asked, tree: ir.Tree) -> int:
     own = ir.pairs(tuple(asked.wrt))
     if any(ir.is_float(leaf.type) and not any(leaf in pair for pair in own) for leaf in ir.leaves(tuple(asked.wrt))):
         raise errors.WrongWrt(
-            f"the complex derivative of {shown(derivative.function)} with respect to what is real",
+            f"the complex derivative of {shown(derivative.function)} with respect to a real argument",
             _place(function.origin),
             "holomorphic=True is for complex arguments in wrt.",
             "Pass complex(x), or an array of complex numbers, or leave holomorphic out.",
@@ -238,7 +238,7 @@ def _imaginary(asked: _Asked, tree: ir.Tree) -> int:
             f"the complex derivative of {shown(derivative.function)}, which does not return one complex number",
             _place(function.origin),
             "holomorphic=True is for a function whose result is one complex number.",
-            "Return that, or leave holomorphic out.",
+            "Return one complex number, or leave holomorphic out.",
         )
     return int(tree[1])
 
@@ -254,7 +254,7 @@ def _vjp(asked: _Asked) -> ir.Function:
     (name,), (tree,) = asked.names, _trees(asked.names, asked.given)
     if len(ir.leaves(tree)) != len(ir.leaves(asked.function.result)):
         raise errors.TypeMismatch(
-            "the seed is not built like the result",
+            "the seed is not structured like the result",
             _place(asked.function.origin),
             "",
             "Give a tuple where the result is one.",
@@ -303,10 +303,10 @@ def _split(asked: _Asked) -> ir.Function:
     aliases = halves[0].analysis(Aliases)
     if aliases.may_be_views(ir.leaves(changed), has_names=True):
         raise errors.Unsupported(
-            f"several seeds for the pullback of {function.name}, which changes an array under several names",
+            f"several seeds for the pullback of {function.name}, which changes an array that has a second name",
             _place(function.origin),
-            "Each seed needs that array as the forward sweep has left it.",
-            "Call the pullback once a seed, or work on a copy of the array: x = x.copy().",
+            "Each seed needs the array as the forward sweep left it.",
+            "Call the pullback once per seed, or work on a copy of the array: x = x.copy().",
         )
     return _for_seeds(asked, sweep, seed, Changed(ir.leaves(changed), aliases))
 
@@ -330,10 +330,10 @@ def _check_repeatable(function: ir.Function) -> None:
     # all processes run their sweeps again, with the same messages
     if any(effects.draws(op) and not is_exchange(op) for op in ir.walk(function.body)):
         raise errors.Unsupported(
-            f"the pullback of {function.name}, which draws random numbers and makes arrays in a loop",
+            f"the pullback of {function.name}, which draws random numbers and creates arrays in a loop",
             _place(function.origin),
-            "Its sweeps cannot be run apart, and running them again would draw other numbers.",
-            "Use adjit.grad or adjit.value_and_grad, or pass the numbers drawn as an argument.",
+            "The sweeps cannot run separately, and a second run would draw other numbers.",
+            "Use adjit.grad or adjit.value_and_grad, or pass the random numbers as an argument.",
         )
 
 
@@ -394,7 +394,7 @@ def _vectors(asked: _Asked) -> tuple[dict[int, ir.Tree], Sequence[ir.Tree]]:
     if len(parts) != len(derivative.wrt):
         raise errors.TypeMismatch(
             f"the vector of {shown(derivative)} is of type {to_text(vector)}, not a tuple of {len(derivative.wrt)}",
-            instead="Give one vector an argument in wrt, shaped as that.",
+            instead="Give one vector per argument in wrt, with the shape of the argument.",
         )
     trees = _trees([f"{asked.function.names[p]}_dot" for p in derivative.wrt], parts)
     return dict(zip(derivative.wrt, trees, strict=True)), trees if derivative.single else [trees]
@@ -443,7 +443,7 @@ def _unlike(
     which = "the vector along" if derivative.kind in ALONG_A_VECTOR else "the tangent of argument"
     why = "" if tangent is None or own is None else f"It is of type {to_text(tangent)}, the argument {to_text(own)}."
     return errors.TypeMismatch(
-        f"{which} {name!r} of {shown(derivative)} is not like its argument",
+        f"{which} {name!r} of {shown(derivative)} does not fit its argument",
         why=why,
         instead="Give a float for a float, and an array of that type and rank for an array.",
     )
@@ -462,7 +462,7 @@ def _vmap(asked: _Asked) -> ir.Function:
     except IndexError:
         raise errors.WrongCall(
             f"out_axes={derivative.out_axis} for vmap({shown(derivative.function)})",
-            why="A result has fewer axes.",
+            why="A result has too few axes for it.",
             instead="Write out_axes=0, or move the axis yourself.",
         ) from None
     return _simplified(checked(made, "mapped"))
@@ -479,7 +479,7 @@ def _elements(derivative: Derivative, names: Sequence[str], given: Sequence[type
             raise errors.TypeMismatch(
                 f"argument `{name}` of vmap({shown(derivative.function)}) has no axis {axis}",
                 why=f"It is {_told(name, type_, None)[0]}{axes}.",
-                instead=f'Write None for it in in_axes, which is the same in all calls, or in_axes={{"{name}": ...}}.',
+                instead=f"Write None for `{name}` in in_axes: it is then the same in all calls.",
             ) from None
     return tuple(found)
 
@@ -500,8 +500,8 @@ def _check_real(asked: _Asked) -> None:
         raise errors.Unsupported(
             f"the Jacobian of {shown(asked.derivative.function)}, with complex arguments in wrt or complex results",
             _place(asked.function.origin),
-            "It has four real parts for one of complex numbers.",
-            "Take real and imaginary parts as arguments and results of their own, or use adjit.vjp or adjit.jvp.",
+            "It would need four real numbers per entry.",
+            "Pass and return real and imaginary parts separately, or use adjit.vjp or adjit.jvp.",
         )
 
 
@@ -555,8 +555,8 @@ def _check_drawless(asked: _Asked, what: str = "a sparse Jacobian") -> None:
         raise errors.Unsupported(
             f"{what} of {shown(asked.derivative.function)}, which draws random numbers",
             ir.place_of(drawn.origin),
-            "The function runs several times for it, and each run would draw others.",
-            "Pass the numbers drawn as an argument.",
+            "The function runs more than once for it, and each run would draw other numbers.",
+            "Pass the random numbers as an argument.",
         )
 
 
@@ -599,11 +599,12 @@ def _check_wrt(derivative: Derivative, names: Sequence[str], given: Sequence[typ
         source = None if isinstance(function, Enclosed) else read_source(function)
         place = None if source is None else _place(source.origin(source.node))
         what, instead = _told(name, given[position], layout_of(derivative, position))
+        is_self = name == "self" and position == 0 and len(names) > 1
         raise errors.WrongWrt(
-            f"`{name}` of {shown(derivative.function)} is {what}, which carries no derivative",
+            f"`{name}` of {shown(derivative.function)} is {what}, which has no derivative",
             place,
-            "Only floats do, and arrays and tuples of them.",
-            f"{instead}, or leave `{name}` out of wrt.",
+            "Derivatives are with respect to floats, and to arrays and tuples of them.",
+            f'Name another parameter: wrt="{names[1]}".' if is_self else f"{instead}, or leave `{name}` out of wrt.",
         )
 
 
@@ -625,25 +626,30 @@ def _told(name: str, type_: types.Type, layout: Layout | None) -> tuple[str, str
             f"an object of the class {layout.of.__name__}" if layout.kind == "object" else _BUILT.get(layout.kind, "")
         )
         parts = {type(part.of) if part.kind == "static" else None for part in layout.parts}
-        return f"{kind} of strings" if parts == {str} else f"{kind} without floats in it", "Pass floats"
+        return f"{kind} of strings" if parts == {str} else f"{kind} without floats", "Pass floats"
     if isinstance(type_, types.Array):
         is_number = isinstance(type_.dtype, types.Integer | types.Boolean)
         return f"an array of {type_.dtype}", f"Pass {name}.astype(float)" if is_number else "Pass a float"
     if isinstance(type_, types.StringLiteral):
         return f"the string {type_.literal_value!r}", "Pass a float"
-    return "None" if isinstance(type_, types.NoneType) else f"of type {to_text(type_)}", "Pass a float"
+    if isinstance(type_, types.BaseTuple):
+        is_whole = all(isinstance(part, types.Integer) for part in tuple_parts(type_))
+        return ("a tuple of integers" if is_whole else f"of type {to_text(type_)}"), "Pass floats"
+    kinds = {types.Integer: "an integer", types.Boolean: "a boolean", types.NoneType: "None"}
+    told = next((what for kind, what in kinds.items() if isinstance(type_, kind)), f"of type {to_text(type_)}")
+    return told, "Pass a float"
 
 
 def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree, asked: str = "gradient") -> None:
     type_ = function.body.yields[tree].type if isinstance(tree, int) else types.none
-    instead = "Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True."
+    instead = "Sum it up, or use adjit.vjp or adjit.jacobian. For a result (value, aux) pass has_aux=True."
     if isinstance(tree, ir.Pair):
         what = "complex numbers"
         instead = "Return its real part, or abs() of it, use adjit.vjp with a complex seed, or pass holomorphic=True."
     elif isinstance(tree, tuple):
         what = f"a tuple of {len(tree)}"
     elif tree is None:
-        what, instead = "nothing", "End it with `return`, and one number."
+        what, instead = "nothing", "End the function with `return` and one number."
     elif isinstance(type_, types.Array):
         what = f"an array of rank {type_.ndim}"
     elif ir.is_float(type_):
@@ -653,7 +659,7 @@ def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree, 
     raise errors.NotScalar(
         f"the {asked} of {shown(derivative.function)}, which returns {what}",
         _place(function.origin),
-        f"A {asked} is that of one float.",
+        f"A {asked} needs a result that is one float.",
         instead,
     )
 

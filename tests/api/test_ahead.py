@@ -98,7 +98,7 @@ def test_what_cannot_be_kept_is_said(monkeypatch):
     def decay(x):
         return x * large[0]
 
-    with pytest.warns(adjit.NotCached, match="decay is compiled anew in each process: .*1,600,000 bytes"):
+    with pytest.warns(adjit.NotCached, match="decay is compiled in each process: .*1,600,000 bytes"):
         adjit.precompile(adjit.grad(decay), "float64")
     monkeypatch.setenv("ADJIT_CACHE", "0")
     with pytest.warns(adjit.NotCached, match="its cache is off"):

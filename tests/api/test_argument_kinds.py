@@ -80,7 +80,7 @@ def test_tuples_are_looked_at_part_by_part_each_time(target: str) -> None:
         assert type(found[0]) is type(slope)
         np.testing.assert_allclose(found[0], np.sum(X * X), rtol=1e-6)
         np.testing.assert_allclose(found[1], 2.0 * slope * X)
-    with pytest.raises(TypeMismatch, match="order of bytes"):
+    with pytest.raises(TypeMismatch, match="swapped bytes"):
         derived(Line(2.0, X.astype(X.dtype.newbyteorder())))
     with pytest.raises(TypeMismatch, match="masked array"):
         derived(Line(2.0, np.ma.masked_greater(X, 1.0)))
@@ -144,21 +144,21 @@ REFUSED = [
     (X.astype(np.float16), "an array of float16", r"astype\(np\.float64\)"),
     (X.astype(np.longdouble), "an array of float128", r"astype\(np\.float64\)"),
     (X.astype(np.clongdouble), "an array of complex256", r"astype\(np\.complex128\)"),
-    (X.astype(">f8"), "another order of bytes", "astype"),
+    (X.astype(">f8"), "swapped bytes", "astype"),
     (X.astype(object), "an array of Python objects", r"astype\(np\.float64\)"),
     (np.array(["2020-01-01"], "M8[D]"), "datetime64", "timedelta64"),
     (np.array(["a"]), "an array of strings", "return_inverse"),
-    (np.float16(2), "a number of float16", r"float\(\.\.\.\)"),
-    (np.longdouble(2), "a number of float128", r"float\(\.\.\.\)"),
+    (np.float16(2), "a number of float16", r"float\(x\)"),
+    (np.longdouble(2), "a number of float128", r"float\(x\)"),
     (np.datetime64("2020-01-01"), "a number of datetime64", "number"),
-    (2**70, "more than 64 bits", r"float\(\.\.\.\)"),
-    (decimal.Decimal(2), "decimal.Decimal", r"float\(\.\.\.\)"),
-    (fractions.Fraction(1, 2), "fractions.Fraction", r"float\(\.\.\.\)"),
+    (2**70, "more than 64 bits", r"float\(x\)"),
+    (decimal.Decimal(2), "decimal.Decimal", r"float\(x\)"),
+    (fractions.Fraction(1, 2), "fractions.Fraction", r"float\(x\)"),
     (array.array("d", [1.0]), "array.array", r"np\.asarray"),
-    (WithArray(), "WithArray, which is no NumPy array", r"np\.asarray"),
+    (WithArray(), "WithArray, which is not a NumPy array", r"np\.asarray"),
     (OnADevice(), "an array on a device", r"\.get\(\)"),
     (np.zeros(2, [("a", "f8")]), "an array of records", r"\['a'\]"),
-    (np.zeros(2, [("a", "f8")])[0], "a record with the fields a", "arguments of their own"),
+    (np.zeros(2, [("a", "f8")])[0], "a record with the fields a", "Pass each field as an argument"),
 ]
 
 
@@ -172,7 +172,7 @@ def test_what_is_no_number_or_array_is_refused(value, what: str, instead: str, t
     inside = adjit.grad(of_a_dictionary, target=target)
     inside({"x": X, "k": 2.0})
     with pytest.raises(
-        TypeMismatch, match="array of records in it" if "records" in what else rf"(?s){what}.*{instead}"
+        TypeMismatch, match="contains an array of records" if "records" in what else rf"(?s){what}.*{instead}"
     ):
         inside({"x": value, "k": 2.0})
     if "record" not in what:
@@ -260,7 +260,7 @@ def test_records_are_held_fixed(function, target: str) -> None:
 def test_records_carry_no_derivative() -> None:
     with pytest.raises(TypeMismatch, match=r"(?s)an array of records.*\['a'\]"):
         adjit.grad(of_an_argument, wrt=1, target="python")(X, RECORDS)
-    with pytest.raises(TypeMismatch, match="has an array of records in it"):
+    with pytest.raises(TypeMismatch, match="contains an array of records"):
         adjit.grad(lambda p: np.sum(p["r"]["a"]), target="python")({"r": RECORDS})
     with pytest.raises(TypeMismatch, match=r"(?s)no field 'q'.*'a', 'b'"):
         adjit.grad(lambda x: np.sum(RECORDS["q"] * x), target="python")(X)

@@ -104,7 +104,7 @@ def test_numbers_and_arrays_have_second_derivatives() -> None:
     np.testing.assert_allclose(adjit.hvp(loss, wrt=path, target="python")(NETWORK, X, dot), matrix @ dot, rtol=1e-13)
     jacobian = adjit.jacobian(lambda p, x: p["w"] * x, wrt="p['w']", target="python")({"w": X, "c": 1.0}, B)
     np.testing.assert_array_equal(jacobian, np.diag(B))
-    with pytest.raises(WrongWrt, match="there is no hessian"):
+    with pytest.raises(WrongWrt, match="It has no hessian"):
         adjit.hessian(loss, wrt="params.layers", target="python")(NETWORK, X)
 
 
@@ -131,7 +131,7 @@ def test_methods() -> None:
         (loss, ("params", "params.scale"), "names `params.scale` and `params`"),
         (loss, ("params.layers[1].b", "params.layers[-1]"), r"names `params\.layers\[1\]`, or a part of it, twice"),
         (loss, "prams.scale", "no parameter 'prams'"),
-        (loss, "params.", "is no path"),
+        (loss, "params.", "is not a path"),
         (of_a_dictionary, "params.k", r"(?s)has no `\.k`.*\['k'\], \['w'\]"),
         (of_a_dictionary, "params['name']", "of type str"),
     ],

@@ -243,7 +243,7 @@ def test_source():
     f = grad(energy)
     assert f.source(X, 1.0) == f.source("float64[:], float64") == f.source(X) == f.source(numba.float64[::1], "float")
     assert f.source(X).startswith("def energy_grad(x, k):")
-    with pytest.raises(TypeMismatch, match="types of 3 arguments are given, 2 are needed"):
+    with pytest.raises(TypeMismatch, match="the number of argument types is 3, not 2"):
         f.source("float64, float64, float64")
     assert grad(chosen).source("float64, 'square'") != grad(chosen).source(1.0)
 

@@ -191,9 +191,9 @@ def test_reasons():
     found = reasons(tested, "x", 1.5, 2.0, 3, np.ones(2, bool))
     assert found == {
         "x": (True, "in wrt"),
-        "y": (False, "not in wrt: held fixed"),
+        "y": (False, "not in wrt"),
         "n": (False, "an integer"),
-        "flags": (False, "truth values"),
+        "flags": (False, "booleans"),
         "same": (True, "depends on x"),
         "bound": (False, "does not depend on x"),
         "seen": (False, "depends on x, but is only compared"),
@@ -228,8 +228,8 @@ def test_the_reason_why_trips_stay_apart_is_named():
         return s
 
     ((strategy, why),) = loops(recurrence, "x", 1.0, 5)
-    assert strategy == "forward, then backwards"
-    assert why == "a trip's `s_bar` comes from the trip after it, and is not only added to"
+    assert strategy == "forward loop, then reverse loop"
+    assert why == "in the reverse, `s_bar` goes from one iteration to the next, and is not a sum"
 
 
 def test_a_loop_that_is_left_early():
@@ -242,13 +242,14 @@ def test_a_loop_that_is_left_early():
         return total
 
     ((strategy, why),) = loops(search, "x", np.ones(4), 5.0)
-    assert (strategy, why) == ("forward, then backwards", "how many trips it makes is known when it has ended")
+    assert strategy == "forward loop, then reverse loop"
+    assert why == "the number of iterations is only known after the loop"
 
 
 def test_without_fusion_a_pair_stays_apart():
     derived, arguments = programs.CASES["walk"]
     ((fused, _),) = loops(programs.walk, ("x", "w"), *arguments)
-    assert fused == "both sweeps of a trip in one loop"
+    assert fused == "both sweeps in one loop, iteration by iteration"
 
 
 def test_a_loop_that_nothing_flows_through():
@@ -259,7 +260,7 @@ def test_a_loop_that_nothing_flows_through():
                 n += 1
         return x * n
 
-    assert loops(counted, "x", 1.0, np.ones(3)) == [("forward sweep only", "no adjoint goes through it")]
+    assert loops(counted, "x", 1.0, np.ones(3)) == [("forward loop only", "no derivative depends on it")]
 
 
 def test_derivatives_of_derivatives_are_told_of_as_one():

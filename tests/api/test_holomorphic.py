@@ -66,9 +66,9 @@ def test_together_with_others() -> None:
 
 
 def test_what_is_real_is_refused() -> None:
-    with pytest.raises(WrongWrt, match="with respect to what is real"):
+    with pytest.raises(WrongWrt, match="with respect to a real argument"):
         adjit.grad(rational, holomorphic=True, target="python")(0.5)
-    with pytest.raises(WrongWrt, match="with respect to what is real"):
+    with pytest.raises(WrongWrt, match="with respect to a real argument"):
         adjit.grad(lambda z, x: z * x, wrt=(0, 1), holomorphic=True, target="python")(Z, 1.0)
     with pytest.raises(NotScalar, match="does not return one complex number"):
         adjit.grad(abs, holomorphic=True, target="python")(Z)
@@ -76,7 +76,7 @@ def test_what_is_real_is_refused() -> None:
         adjit.grad(lambda z: z * z, holomorphic=True, target="python")(ZS)
     with pytest.raises(NotScalar, match="holomorphic=True"):
         adjit.grad(rational, target="python")(Z)
-    with pytest.raises(WrongCall, match="no option 'holomorphic'"):
+    with pytest.raises(WrongCall, match="unknown option 'holomorphic'"):
         adjit.hessian(rational, holomorphic=True)
     with pytest.raises(WrongCall, match="holomorphic=1"):
         adjit.grad(rational, holomorphic=1)

@@ -200,9 +200,9 @@ def test_solver_that_solves_something_else():
     other = adjit.implicit(newton, lambda x, a, b: residual(x, a, 1.1 * b))
     products = adjit.implicit(newton, lambda x, a, b: residual(x, a, 1.1 * b), linear="gmres")
     for solution in (other, products):
-        with pytest.raises(ValueError, match="has not solved its equation"):
+        with pytest.raises(ValueError, match="did not solve its equation"):
             adjit.grad(lambda b, solution=solution: np.sum(solution(2.0, b)), target="python")(B)
-        with pytest.raises(ValueError, match="has not solved its equation"):
+        with pytest.raises(ValueError, match="did not solve its equation"):
             adjit.jvp(lambda b, solution=solution: np.sum(solution(2.0, b)), (B,), (B,), target="python")
     loose = adjit.implicit(newton, lambda x, a, b: residual(x, a, 1.1 * b), tolerance=None)
     assert np.isfinite(adjit.grad(lambda b: np.sum(loose(2.0, b)), target="python")(B)).all()

@@ -47,11 +47,11 @@ def test_texts_beside_values_are_values():
     assert gradient.explain(1.5, "plain").arguments == (("x", "float64"), ("how", "'plain'"))
     # what names types is taken for these
     assert gradient.explain("float32", "'plain'").arguments == (("x", "float32"), ("how", "'plain'"))
-    with pytest.raises(TypeMismatch, match=r"'float, array, int' is no list of types\n  'array' is no type"):
+    with pytest.raises(TypeMismatch, match=r"'float, array, int' is not a list of types\n  'array' is not a type"):
         gradient.source("float, array, int")
 
 
 @pytest.mark.parametrize("text", ["floaty", "float64[0]", "float64[", "1", "Array"])
 def test_wrong(text):
-    with pytest.raises(TypeMismatch, match="no list of types"):
+    with pytest.raises(TypeMismatch, match="is not a type"):
         to_types(text)

@@ -279,7 +279,7 @@ def test_what_needs_adjit_is_refused_or_said(tmp_path, monkeypatch):
     import with_solvers
 
     for function, name in ((with_solvers.energy, "newton_solution"), (with_solvers.at_rest, "step_repeated_solution")):
-        with pytest.raises(Unsupported, match=f"It calls {name}, which adjit.implicit or adjit.fixed_point has made"):
+        with pytest.raises(Unsupported, match=f"It calls {name}, which comes from adjit.implicit or adjit.fixed_point"):
             adjit.grad(function, target="python").save(tmp_path / "saved.py", 0.5)
     assert not (tmp_path / "saved.py").exists()
     with pytest.raises(Unsupported, match="Bind it to that name in the solver's module:  step_repeated_solution = "):

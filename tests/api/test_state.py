@@ -413,7 +413,7 @@ def test_one_that_is_held_says_that_there_are_other_parameters_now(load) -> None
     assert held(3.0, 2.0) == 2.0
     change("f.__code__ = (lambda a, x: a * a * x).__code__")
     assert held(3.0, 2.0) == 2.0
-    with pytest.raises(WrongCall, match="f has other parameters than when"):
+    with pytest.raises(WrongCall, match="f has changed its parameters since"):
         held(3.0, 2)
     assert adjit.grad(module.f, target="python")(3.0, 2.0) == 12.0
 
@@ -431,7 +431,7 @@ def test_pullbacks_of_a_state_that_is_gone(load) -> None:
     _, pullback = adjit.vjp(module.f, x, target="python")
     change("G = 5.0")
     np.testing.assert_allclose(pullback(np.ones(2))[0], 2.0 * np.cos(x), rtol=1e-14)
-    with pytest.raises(WrongCall, match="something has changed since"):
+    with pytest.raises(WrongCall, match="after a change of the function"):
         pullback(np.eye(2), several=True)
 
 

@@ -73,7 +73,7 @@ def test_refused():
         total(W, x, y.rechunk(50))
     with pytest.raises(WrongCall, match="first axis alone"):
         total(W, x.rechunk((100, 2)), y)
-    with pytest.raises(WrongCall, match="no Dask collection"):
+    with pytest.raises(WrongCall, match="without a Dask collection"):
         total(W, X, Y)
     with pytest.raises(WrongWrt, match="for all blocks"):
         bridge.value_and_grad(misfit, wrt="x", target="python")(W, x, y)

@@ -147,7 +147,7 @@ def test_refused():
         energy(jnp.ones(3, jnp.bfloat16), 0.5)
     with pytest.raises(Unsupported, match="complex"):
         jax.vjp(energy, jnp.ones(3, jnp.complex64), 0.5)
-    with pytest.raises(Unsupported, match="Draw them before"):
+    with pytest.raises(Unsupported, match="Draw the numbers before"):
         bridge.function(programs.drawing, **PLAIN)(jnp.ones(3))
     with pytest.raises(TypeError, match="custom_vjp"):
         jax.jacfwd(energy)(jnp.ones(3), 0.5)

@@ -231,7 +231,7 @@ def test_what_adjit_refuses_is_refused_at_the_call():
 def test_random_draws_have_a_value_and_no_gradient():
     drawing = bridge.function(programs.drawing, **PLAIN)
     assert drawing(tensor(3, grad=False)).item() != drawing(tensor(3, grad=False)).item()
-    with pytest.raises(Unsupported, match="Draw them before"):
+    with pytest.raises(Unsupported, match="Draw the numbers before"):
         drawing(tensor(3))
 
 
@@ -251,7 +251,7 @@ def test_a_list_of_numbers():
         return s
 
     one = torch.tensor(2.0, requires_grad=True)
-    with pytest.raises(TypeMismatch, match="Make it a tuple"):
+    with pytest.raises(TypeMismatch, match="Pass a tuple"):
         bridge.function(total, **PLAIN)([one, one])
     bridge.function(total, **PLAIN)((one, one)).backward()
     assert one.grad.item() == 8.0

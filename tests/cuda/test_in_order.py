@@ -44,8 +44,8 @@ def test_the_kernels_that_add_up_compile():
 
 
 REFUSED = [
-    (shared_reads, "float64[:, ::1], int64[:, ::1], float64[:, ::1]", "The block goes on", "part[k[b, t]]"),
-    (ragged, "float64[::1], int64[::1], int64[::1], float64[::1]", "before the launch how many", "x[k[j]]"),
+    (shared_reads, "float64[:, ::1], int64[:, ::1], float64[:, ::1]", "The block uses", "part[k[b, t]]"),
+    (ragged, "float64[::1], int64[::1], int64[::1], float64[::1]", "not known before the launch", "x[k[j]]"),
 ]
 
 

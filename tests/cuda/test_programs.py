@@ -341,11 +341,11 @@ REFUSED = [
     (
         of_any_block,
         "float64[::1], int64",
-        "a block whose shape is known at run time only",
+        "a block whose shape is only known at run time",
         "literal",
         "diffuse[4, width]",
     ),
-    (with_a_number_for_a_stream, "float64[::1], int64", "a stream that comes", "Leave it out", "push[4, 8, stream]"),
+    (with_a_number_for_a_stream, "float64[::1], int64", "a stream from outside", "Leave it out", "push[4, 8, stream]"),
     (onto_itself, "float64[::1]", "`p` and `q` may be the same memory", "a copy", "diffuse[4, 8](y, y, x)"),
     (onto_a_part, "float64[::1]", "`x` and `v` may be the same memory", "a copy", "push[1, 8]"),
     (
@@ -357,7 +357,7 @@ REFUSED = [
     ),
     (with_mapped_memory, "float64[::1]", "`cuda.mapped_array` in a program", "outside", "cuda.mapped_array(8)"),
     (with_managed_memory, "float64[::1]", "`cuda.managed_array` in a program", "outside", "cuda.managed_array(8)"),
-    (with_parts_that_change_places, "float64[:, ::1]", "parts of an array that change places", "by an index", ""),
+    (with_parts_that_change_places, "float64[:, ::1]", "parts of an array that are exchanged", "by an index", ""),
     (telling, "float64[::1]", "print of what is on the device", "outside", 'print("so far", total[0])'),
     (of_records, "float64[::1]", "drawn, an array of records", "Pass its fields", "drawn[1, 8](STATES, x, y)"),
     (with_another_argument, "float64[::1]", "weigh", "one value", "weigh[4, 8]"),

@@ -48,7 +48,7 @@ def test_what_is_recorded_is_launched(noted):
     with recording.recording() as found:
         assert streams.current() == found.stream == 2**40
         assert streams.recorded() is found
-        with pytest.raises(WrongCall, match="a stream is chosen"):
+        with pytest.raises(WrongCall, match="a stream is selected"):
             streams.on(3)
         with pytest.raises(Unsupported, match="the host reads"):
             recording.refuse_reading()

@@ -20,7 +20,7 @@ PROGRAMS = [program for part in PARTS for program in part.PROGRAMS]
 
 # What is not taken, and how that is said.
 REFUSED: dict[str, str] = {
-    "portfolio": "a list that grows, of items of different kinds",
+    "portfolio": "a list of items of different kinds",
     "binned_likelihood": "a call of the class ChainMap",
     "joint_annuity": "zip of two generators",
     "honey": "a class inside a function",
@@ -29,11 +29,11 @@ REFUSED: dict[str, str] = {
     "journey": "a value whose type depends on the path taken",
     "cup": "_normal_dist_inv_cdf",
     "cost_of_losses": "diags of complex numbers",
-    "glicko_holdout_logloss": "a store into an item of a dictionary that has no one name",
+    "glicko_holdout_logloss": "a store into an item of a dictionary without a name",
     "hammered_string_centroid": "next of an iterator",
-    "meantone_key_tension": "a list that grows, of items of different kinds",
-    "thinned_stand_value": "lists or objects that are items of a list that grows more than once",
-    "roast_development_ratio": "a list that grows, of items of different kinds",
+    "meantone_key_tension": "a list of items of different kinds",
+    "thinned_stand_value": "changes of lists or objects that are appended more than once",
+    "roast_development_ratio": "a list of items of different kinds",
 }
 
 SLOW = {"tree_likelihood", "innovation_cost", "attitude_error", "pollution_routing_cost", "spm_pulse_voltage"}

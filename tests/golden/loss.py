@@ -1,11 +1,11 @@
 import numpy as np
 from numba import njit
 
-STRETCHED = "two axes differ in length where this code takes them to be the same"
+STRETCHED = "two axes differ in length, and this code is for axes of equal length"
 
 
 class Stretched(Exception):
-    """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
+    """Lengths of arrays differ in code for equal lengths. Only users of a saved source see this error."""
 
 
 @njit
@@ -32,7 +32,7 @@ def loss_grad(inputs, weights, bias, targets):
         for j in range(bias.size):
             hidden = np.tanh(matmul[i, j] + bias[j])
             hidden_tape[j] = hidden
-        # ---- reverse of the trip
+        # ---- reverse of the iteration
         # L76: hidden = np.tanh(inputs @ weights + bias)
         for j in range(bias.size):
             # L78: return np.mean(residual * residual)

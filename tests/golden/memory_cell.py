@@ -7,7 +7,7 @@ IN_LOOP = "an axis\n  in a loop that is checked before it runs"
 
 
 class OutOfBounds(IndexError):
-    """An index of the program is out of bounds: `where` says of what and, in lines of its own, at which place."""
+    """An index of the program is out of bounds. `where`: the array, and in further lines the place in the program."""
 
     def __init__(self, where, index, extent):
         super().__init__(where, index, extent)

@@ -57,5 +57,5 @@ def test_what_is_not_known_is_said() -> None:
     def chosen(x):
         return np.sum(x[np.take(NAMES, np.argsort(x)) == "a"])
 
-    with pytest.raises(adjit.AdjitError, match="take of an array of texts and of what is known at run time only"):
+    with pytest.raises(adjit.AdjitError, match="take of an array of strings and a value that is only known"):
         adjit.grad(chosen, target="python")(X)

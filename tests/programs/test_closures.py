@@ -140,7 +140,7 @@ def made_by_a_function_in_the_comprehension(x: Any) -> Any:
     ids=lambda function: function.__name__,
 )
 def test_refused(function: Any) -> None:
-    with pytest.raises(adjit.AdjitError, match="of a comprehension, read by a function that is called after it"):
+    with pytest.raises(adjit.AdjitError, match="of a comprehension, in a function that is called later"):
         adjit.grad(function, target="python")(0.5)
 
 
@@ -166,5 +166,5 @@ def partial_of_a_trip(x: Any) -> Any:
 
 @pytest.mark.parametrize("function", [default_of_a_trip, closure_of_a_trip, partial_of_a_trip])
 def test_of_a_trip(function: Any) -> None:
-    with pytest.raises(adjit.AdjitError, match="a function that was made in a trip of a loop, called in another one"):
+    with pytest.raises(adjit.AdjitError, match="defined in one iteration of a loop and called in another"):
         adjit.grad(function, target="python")(0.5)

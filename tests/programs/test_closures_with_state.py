@@ -242,11 +242,11 @@ def under_a_derivative(x):
 @pytest.mark.parametrize(
     "function, said",
     [
-        (counts_steps_of_a_method, "a call from another function of residual, which assigns to `calls`"),
-        (counts_points_of_a_rule, "a call from another function of density, which assigns to `calls`"),
+        (counts_steps_of_a_method, "a call of residual from another function; it assigns to the enclosing `calls`"),
+        (counts_points_of_a_rule, "a call of density from another function; it assigns to the enclosing `calls`"),
         (recursive_and_reads, "visit, which calls itself and uses `depth`"),
         (recursive_with_its_own, "visit, which calls itself and uses `depth`"),
-        (reads_before, "`total`, which a function defined inside assigns, is read before"),
+        (reads_before, "`total`, which an inner function assigns, is read before"),
         (under_a_derivative, "process"),
     ],
 )

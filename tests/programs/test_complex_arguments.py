@@ -164,5 +164,5 @@ def test_what_is_refused() -> None:
         adjit.grad(lambda z: z * z, **PLAIN)(C)
     with pytest.raises(AdjitError, match="into arrays of complex numbers"):
         adjit.grad(powers, **PLAIN).into(Z, out=np.zeros_like(Z))
-    with pytest.raises(AdjitError, match="is complex, and what it belongs to is real"):
+    with pytest.raises(AdjitError, match="is complex, but it belongs to a real number"):
         adjit.vjp(of_a_number, C, **PLAIN)[1](1j)

@@ -107,13 +107,13 @@ def of_math(x):
     ("function", "message"),
     [
         (ordered, "Unsupported: `gt` of complex numbers"),
-        (stored, "TypeMismatch: a complex number is stored in an array of real ones"),
-        (added, "TypeMismatch: a complex number where a real one belongs"),
+        (stored, "TypeMismatch: a store of a complex number into a real array"),
+        (added, "TypeMismatch: a complex number instead of a real one"),
         (whole, "NoRule: sort of complex numbers has no derivative rule"),
         (
             singular_vectors,
-            "Unsupported: np.linalg.svd of a complex matrix, whose vectors have any phase: "
-            "take np.linalg.eigh of a.conj().T @ a",
+            "Unsupported: np.linalg.svd of a complex matrix, whose vectors have an arbitrary phase: "
+            "write np.linalg.eigh(a.conj().T @ a)",
         ),
         (tie_of_complex_numbers, "NoRule: max of complex numbers has no derivative rule"),
         (of_math, "NoRule: sin of complex numbers has no derivative rule"),

@@ -120,13 +120,13 @@ def tuple_of_so_many(x):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (tuple_of_so_many, "`[*]` before a list that grows"),
+        (tuple_of_so_many, "`[*]` before a list"),
         (loops_over_a_set, r"the items of a set one after the other(.|\n)*sorted"),
-        (asks_for_a_key_that_may_lack, "`get` of a key that is known at run time only, without a default"),
-        (values_of_different_kinds, "a list that grows, of items of different kinds"),
+        (asks_for_a_key_that_may_lack, "`get` without a default, of a key that is only known at run time"),
+        (values_of_different_kinds, "a list of items of different kinds"),
         (changes_a_view, "of a view of a dictionary"),
         (merged_heaps, "heapq.merge"),
-        (leaves_an_iterator_early, "a loop over an iterator that may end early"),
+        (leaves_an_iterator_early, "a loop over an iterator, with `break`"),
         (steps_through_a_map, "next of an iterator, of map"),
     ],
 )

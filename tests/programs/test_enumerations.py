@@ -226,8 +226,8 @@ def without_such_a_value(x):
 @pytest.mark.parametrize(
     "function, said",
     [
-        (of_a_number, "known at run time only, `in` the class Shade"),
-        (without_such_a_name, "no name of a member"),
+        (of_a_number, "only known at run time, and the class Shade"),
+        (without_such_a_name, "not the name of a member"),
         (without_such_a_value, "7 is not a valid Shade"),
     ],
 )

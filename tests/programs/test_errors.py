@@ -65,12 +65,12 @@ def relative(message: str, function: Any) -> str:
 
 @refused(
     """
-    Unsupported: `except` of a ZeroDivisionError that an operation raises
+    Unsupported: `except` for a ZeroDivisionError that an operation raises
       test_errors.py:+3 in tries
         except ZeroDivisionError:
         ^^^^^^^^^^^^^^^^^^^^^^^^^
-      Caught are `raise` and `assert`, and a Cholesky factorisation that fails,
-      where it is a statement of its own: `l = np.linalg.cholesky(k)`.
+      adjit catches `raise`, `assert`, and a Cholesky factorisation that fails,
+      written as a single statement: `l = np.linalg.cholesky(k)`.
       Test with `if` before the operation.
     """,
     1.5,
@@ -85,12 +85,12 @@ def tries(x):
 
 @refused(
     """
-    Unsupported: `except` of a ValueError that an operation raises
+    Unsupported: `except` for a ValueError that an operation raises
       test_errors.py:+3 in tries_a_logarithm
         except Exception:  # noqa: BLE001  as people write it
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      Caught are `raise` and `assert`, and a Cholesky factorisation that fails,
-      where it is a statement of its own: `l = np.linalg.cholesky(k)`.
+      adjit catches `raise`, `assert`, and a Cholesky factorisation that fails,
+      written as a single statement: `l = np.linalg.cholesky(k)`.
       Test with `if` before the operation.
     """,
     1.5,
@@ -105,12 +105,12 @@ def tries_a_logarithm(x):
 
 @refused(
     """
-    Unsupported: `except` of a LinAlgError that an operation raises
+    Unsupported: `except` for a LinAlgError that an operation raises
       test_errors.py:+3 in tries_inside_an_expression
         except np.linalg.LinAlgError:
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      Caught are `raise` and `assert`, and a Cholesky factorisation that fails,
-      where it is a statement of its own: `l = np.linalg.cholesky(k)`.
+      adjit catches `raise`, `assert`, and a Cholesky factorisation that fails,
+      written as a single statement: `l = np.linalg.cholesky(k)`.
       Test with `if` before the operation.
     """,
     np.eye(2),
@@ -129,7 +129,7 @@ def tries_inside_an_expression(a):
       test_errors.py:+1 in with_block
         with np.errstate(all="raise"):
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      Test for what it finds, and raise.
+      Test the condition, and raise.
     """,
     1.5,
 )
@@ -161,8 +161,8 @@ def with_a_file(x):
       test_errors.py:+1 in with_object_mode
         with objmode(y="float64"):
         ^^^^^^^^^^^^^^^^^^^^^^^^^^
-      What runs in Python's interpreter is not seen here.
-      Compute it before and pass it as an argument, or write a rule.
+      adjit does not see code that Python's interpreter runs.
+      Compute it before the call and pass it as an argument, or write a rule.
     """,
     1.5,
 )
@@ -284,7 +284,7 @@ def deletes_in_each_trip(x):
       test_errors.py:+1 in item_of_two_axes
         return a.item(1, 0)
                ^^^^^^^^^^^^
-      Give an index for each axis.
+      Give one index per axis.
     """,
     np.ones(3),
 )
@@ -311,12 +311,12 @@ def defines_a_class(x):
 
 @refused(
     """
-    Unsupported: an iterator, of a generator expression, is run through in more than one place or in a loop
+    Unsupported: an iterator of a generator expression that is used in more than one place, or in a loop
       test_errors.py:+2 in runs_through_twice
         return sum(squares) + sum(squares)
                               ^^^^^^^^^^^^
-      In Python there is left in it what was not taken the first time.
-      Make a list of it, `list(...)`, or make it where you run through it.
+      In Python the second use starts where the first one stopped.
+      Make a list of it, `list(...)`, or create it where you use it.
     """,
     np.ones(3),
 )
@@ -327,11 +327,11 @@ def runs_through_twice(a):
 
 @refused(
     """
-    Unsupported: a pattern for a list of so many items as are known at run time only
+    Unsupported: a pattern for a list whose length is only known at run time
       test_errors.py:+4 in matches
         match items:
         ^^^^^^^^^^^^
-      Ask for its length with `if`.
+      Test its length with `if`.
     """,
     1.5,
     2,
@@ -385,11 +385,11 @@ def unpacks_a_number(a):
 
 @refused(
     """
-    TypeMismatch: unpacking to 2 names of what has another length
+    TypeMismatch: unpacking to 2 names, of a value with another length
       test_errors.py:+1 in unpacks_too_much
         x, y = a * np.array([1.0, 2.0, 3.0])
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      Give a name for each value.
+      Write one name per value.
     """,
     2.0,
 )
@@ -404,7 +404,7 @@ def unpacks_too_much(a):
       test_errors.py:+1 in unpacks_too_few
         a, b, c = x, x * x
         ^^^^^^^^^^^^^^^^^^
-      Give a name for each value.
+      Write one name per value.
     """,
     1.5,
 )
@@ -419,8 +419,8 @@ def unpacks_too_few(x):
       test_errors.py:+1 in assigns_an_attribute
         a.shape = (3, 1)
         ^^^^^^^^^^^^^^^^
-      What is there before the call is constant, as in numba.
-      Pass the object as an argument, or return what changes.
+      Objects from outside the function are constants, as in numba.
+      Pass the object as an argument, or return the changed values.
     """,
     np.ones(3),
 )
@@ -435,7 +435,7 @@ def assigns_an_attribute(a):
       test_errors.py:+2 in yields
         yield x * k
         ^^^^^^^^^^^
-      It has no single result.
+      A generator has no single result.
       Return an array or a sum.
     """,
     1.5,
@@ -467,7 +467,7 @@ def raises_an_expression(x):
 
 @refused(
     """
-    Unsupported: an f-string of what is known at run time only
+    Unsupported: an f-string of a value that is only known at run time
       test_errors.py:+2 in f_string
         name = f"{x}"
                ^^^^^^
@@ -517,7 +517,7 @@ def unassigned_name(x):
       test_errors.py:+4 in number_or_tuple
         return y[0]
                ^
-      It holds values of different kinds on two paths.
+      It has values of different kinds on two paths.
       Give `y` one type on every path.
     """,
     1.5,
@@ -535,7 +535,7 @@ def number_or_tuple(x):
       test_errors.py:+4 in changes_its_kind_in_a_loop
         y = (y, x)
              ^
-      It holds values of different kinds on two trips.
+      It has values of different kinds in two iterations.
       Give `y` one type on every path.
     """,
     1.5,
@@ -554,7 +554,7 @@ def changes_its_kind_in_a_loop(x):
       test_errors.py:+3 in changes_its_type_in_a_loop
         s += np.sum(y)
                     ^
-      It is float64 when the loop starts and float64[:] after a trip.
+      It is float64 before the loop and float64[:] after an iteration.
       Give `y` one type on every path.
     """,
     1.5,
@@ -573,7 +573,7 @@ def changes_its_type_in_a_loop(x):
       test_errors.py:+2 in tuple_at_an_unknown_place
         return parts[k] * x
                ^^^^^^^^^^^^
-      Give numbers or arrays: take what is in tuples, and convert what is text.
+      Use numbers or arrays: take the items of a list or a tuple, and convert strings to numbers.
     """,
     1.5,
     1,
@@ -589,7 +589,7 @@ def tuple_at_an_unknown_place(x, k):
       test_errors.py:+2 in tuple_too_short
         return pair[2]
                ^^^^^^^
-      Give an index that is inside it.
+      Give an index within its length.
     """,
     1.5,
 )
@@ -604,7 +604,7 @@ def tuple_too_short(x):
       test_errors.py:+1 in adds_text
         return x + "1"
                ^^^^^^^
-      Give numbers or arrays: take what is in tuples, and convert what is text.
+      Use numbers or arrays: take the items of a list or a tuple, and convert strings to numbers.
     """,
     1.5,
 )
@@ -632,7 +632,7 @@ def subscript_of_a_number(x):
       test_errors.py:+1 in attribute_that_is_not_there
         return np.sinus(x)
                ^^^^^^^^
-      Look for the right name.
+      Check the name.
     """,
     1.5,
 )
@@ -691,7 +691,7 @@ def mask_of_two_axes(a):
       test_errors.py:+1 in boolean_index
         return a[a[0] > 0.0].sum()
                ^^^^^^^^^^^^^
-      To NumPy it is a mask, not 0 or 1.
+      NumPy takes it as a mask, not as 0 or 1.
       Write int(...).
     """,
     np.ones(3),
@@ -706,9 +706,9 @@ def boolean_index(a):
       test_errors.py:+2 in may_be_seen
         a[0, 0] = 2.0
         ^^^^^^^^^^^^^
-      What reshape gives at test_errors.py:+1 in may_be_seen is a view or a copy, by its layout when it runs, in NumPy.
-      Here it is a copy, and the other of the two is read after this store.
-      Take a copy there, with .copy(), or do this store before.
+      In NumPy reshape at test_errors.py:+1 in may_be_seen returns a view or a copy, depending on its layout.
+      Compiled code takes a copy, and the other one is read after this store.
+      Take a copy there, with .copy(), or store before it.
     """,
     np.ones((2, 3)),
 )
@@ -720,11 +720,11 @@ def may_be_seen(a):
 
 @refused(
     """
-    ReadOnly: a store into what np.broadcast_to gives
+    ReadOnly: a store into the result of np.broadcast_to
       test_errors.py:+2 in is_stretched
         rows[0, 1] = 2.0
         ^^^^^^^^^^^^^^^^
-      It is a view that NumPy does not let one write to.
+      NumPy returns a view that is read-only.
       Take a copy first, with .copy().
     """,
     np.ones(3),
@@ -768,12 +768,12 @@ def changes_nans_in_place(a):
 
 @refused(
     """
-    Unsupported: np.squeeze of axes whose lengths are known at run time only
+    Unsupported: np.squeeze of axes whose lengths are only known at run time
       test_errors.py:+1 in squeezes_what_may_be_of_one_element
         return np.squeeze(a)[0]
                ^^^^^^^^^^^^^
-      How many axes are left has to be known to compile it.
-      Name the axis, np.squeeze(a, axis=...), or take its one place, a[0].
+      The number of remaining axes has to be known at compile time.
+      Name the axis, np.squeeze(a, axis=...), or take its only element, a[0].
     """,
     np.ones((1, 3)),
 )
@@ -783,11 +783,11 @@ def squeezes_what_may_be_of_one_element(a):
 
 @refused(
     """
-    Unsupported: np.nditer of an array that may lie in another order than C
+    Unsupported: np.nditer of an array that may not be in C order
       test_errors.py:+2 in goes_through_memory
         for v in np.nditer(a.T * 2.0):
                  ^^^^^^^^^^^^^^^^^^^^
-      It goes through the elements in the order of memory.
+      np.nditer follows the order in memory.
       Write np.nditer(..., order="C").
     """,
     np.ones((2, 3)),
@@ -805,7 +805,7 @@ def goes_through_memory(a):
       test_errors.py:+1 in leaves_elements_open
         return np.sum(np.sqrt(a, where=a > 0.0))
                       ^^^^^^^^^^^^^^^^^^^^^^^^^
-      Elements of which the condition does not hold would be whatever is in the memory.
+      Elements where the condition is false would be undefined.
       Give it an array, out=np.zeros(...), or use np.where.
     """,
     np.ones(3),
@@ -820,7 +820,7 @@ def leaves_elements_open(a):
       test_errors.py:+1 in views_parts_side_by_side
         return np.sum((a + 1j).view(np.float64))
                       ^^^^^^^^^^^^^^^^^^^^^^^^^
-      Their real and imaginary parts are arrays of their own.
+      adjit keeps real and imaginary parts in separate arrays.
       Write np.stack((z.real, z.imag), axis=-1), which copies.
     """,
     np.ones(3),
@@ -831,7 +831,7 @@ def views_parts_side_by_side(a):
 
 @refused(
     """
-    TypeMismatch: an array of rank 2 is stored in one of rank 1
+    TypeMismatch: a store of an array of rank 2 into an array of rank 1
       test_errors.py:+1 in stores_too_large_a_rank
         a[:] = b
         ^^^^^^^^
@@ -850,11 +850,11 @@ TABLE = np.ones(3)
 
 @refused(
     """
-    Unsupported: `total` is changed, whose default is an array
+    Unsupported: a change of `total`, whose default is an array
       test_errors.py:+1 in adds_to_a_default
         total[0] += x
         ^^^^^^^^^^^^^
-      In Python all calls share it, so that each would start from what the last one left.
+      In Python all calls share the default, so each call sees the changes of the last one.
       Write `total=None`, and `if total is None: total = np.zeros(...)` in the function.
     """,
     1.5,
@@ -870,11 +870,11 @@ def set_all(values):
 
 @refused(
     """
-    Unsupported: `total` is changed, whose default is an array
+    Unsupported: a change of `total`, whose default is an array
       test_errors.py:+1 in set_all
         values[:] = 2.0
         ^^^^^^^^^^^^^^^
-      In Python all calls share it, so that each would start from what the last one left.
+      In Python all calls share the default, so each call sees the changes of the last one.
       Write `total=None`, and `if total is None: total = np.zeros(...)` in the function.
     """,
     1.5,
@@ -886,11 +886,11 @@ def changes_a_view_of_a_default(x, total=np.zeros(2)):  # noqa: B008
 
 @refused(
     """
-    Unsupported: `seen` is changed, whose default is a list of 0
+    Unsupported: a change of `seen`, whose default is a list of 0
       test_errors.py:+1 in has_an_empty_list_as_default
         seen.append(x)
         ^^^^^^^^^^^^^^
-      In Python all calls share it, so that each would start from what the last one left.
+      In Python all calls share the default, so each call sees the changes of the last one.
       Write `seen=None`, and `if seen is None: seen = []` in the function.
     """,
     1.5,
@@ -909,8 +909,8 @@ SEEN = [1.0]
       test_errors.py:+1 in appends_to_a_global_list
         SEEN.append(2.0)
         ^^^^^^^^^^^^^^^^
-      What is there before the call is constant, as in numba.
-      Pass numbers and arrays as arguments, and return what changes.
+      Objects from outside the function are constants, as in numba.
+      Pass numbers and arrays as arguments, and return the changed values.
     """,
     1.5,
 )
@@ -921,7 +921,7 @@ def appends_to_a_global_list(x):
 
 @refused(
     """
-    Unsupported: a global array is changed
+    Unsupported: a change of a global array
       test_errors.py:+1 in writes_a_global_array
         TABLE[0] = x
         ^^^^^^^^^^^^
@@ -937,7 +937,7 @@ def writes_a_global_array(x):
 
 @refused(
     """
-    Unsupported: a global array is changed
+    Unsupported: a change of a global array
       test_errors.py:+1 in augments_a_global_array
         TABLE[:] += x
         ^^^^^^^^^^^^^
@@ -953,7 +953,7 @@ def augments_a_global_array(x):
 
 @refused(
     """
-    Unsupported: a global array is changed
+    Unsupported: a change of a global array
       test_errors.py:+4 in writes_a_global_array_under_another_name
         other[0] = x
         ^^^^^^^^^^^^
@@ -976,7 +976,7 @@ def _store(target, value):
 
 @refused(
     """
-    Unsupported: a global array is changed
+    Unsupported: a change of a global array
       test_errors.py:+1 in _store
         target[0] = value
         ^^^^^^^^^^^^^^^^^
@@ -993,7 +993,7 @@ def has_a_global_array_written(x):
 
 @refused(
     """
-    Unwritten: an element of `scratch` is read that is never stored
+    Unwritten: an element of `scratch` is read before it is stored
       test_errors.py:+3 in reads_what_nobody_wrote
         return scratch[0] * scratch[1]
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -1010,11 +1010,11 @@ def reads_what_nobody_wrote(x):
 
 @refused(
     """
-    Unsupported: np.sum over an axis that is known at run time only
+    Unsupported: np.sum over an axis that is only known at run time
       test_errors.py:+1 in sums_an_unknown_axis
         return a.sum(axis=k)[0]
                ^^^^^^^^^^^^^
-      Which axes are left has to be known when it is compiled.
+      The remaining axes have to be known at compile time.
       Write the axis as a number, or a tuple of numbers.
     """,
     np.ones((2, 2)),
@@ -1030,7 +1030,7 @@ def sums_an_unknown_axis(a, k):
       test_errors.py:+1 in sums_an_axis_that_is_not_there
         return a.sum(axis=2)[0]
                ^^^^^^^^^^^^^
-      Give one from 0 to 1.
+      Give an axis from 0 to 1.
     """,
     np.ones((2, 2)),
 )
@@ -1040,7 +1040,7 @@ def sums_an_axis_that_is_not_there(a):
 
 @refused(
     """
-    Unsupported: sort in place, of an array that has no name
+    Unsupported: sort in place, of an array without a name
       test_errors.py:+1 in sorts_in_place
         (a * 2.0).sort()
         ^^^^^^^^^^^^^^^^
@@ -1077,8 +1077,8 @@ def ragged_array(a):
       test_errors.py:+1 in calls_what_numba_does_not_know
         return x * random.Random(3).random()
                    ^^^^^^^^^^^^^^^^
-      Of those of libraries adjit takes list, tuple, dict, set, deque, Counter, defaultdict, OrderedDict.
-      Use one of those, or a class of your own.
+      adjit knows list, tuple, dict, set, deque, Counter, defaultdict and OrderedDict.
+      Use one of these classes, or define a class.
     """,
     1.5,
 )
@@ -1098,7 +1098,7 @@ def _scaled(x, factor):
         return _scaled(x)
                ^^^^^^^^^^
       Its parameters are x, factor.
-      Give each one value, by position or by name.
+      Give each parameter one value, by position or by name.
     """,
     1.5,
 )
@@ -1113,7 +1113,7 @@ def forgets_an_argument(x):
         return _scaled(x, faktor=2.0)
                ^^^^^^^^^^^^^^^^^^^^^^
       Its parameters are x, factor.
-      Give each one value, by position or by name.
+      Give each parameter one value, by position or by name.
     """,
     1.5,
 )
@@ -1143,7 +1143,7 @@ def double_star(x):
         return f(x)
                ^^^^
       Its parameters are a, b.
-      Give each one value, by position or by name.
+      Give each parameter one value, by position or by name.
     """,
     1.5,
 )
@@ -1172,7 +1172,7 @@ def calls_a_number(x):
       test_errors.py:+1 in without_a_rule
         return math.frexp(x)[0]
                ^^^^^^^^^^^^^
-      It depends on x, which you differentiate.
+      It depends on x, which is in wrt.
       Either write a rule:  @adjit.rules.tangent(math.frexp)    or hold it fixed:  adjit.stop_gradient(...)
     """,
     3.0,
@@ -1201,7 +1201,7 @@ def without_a_rule_for_complex_numbers(x):
       test_errors.py:+1 in product_of_the_wrong_ranks
         return (a @ v[0]).sum()
                 ^^^^^^^^
-      Pass other types or another number of arguments, or write the computation out.
+      Check the types and the number of arguments, or write the computation out.
     """,
     np.ones((2, 3)),
     np.ones(2),
@@ -1217,12 +1217,12 @@ def _sends(x):
 
 @refused(
     """
-    Unsupported: what is sent to a generator is not supported
+    Unsupported: a value that is sent to a generator is not supported
       test_errors.py:+1 in _sends
         y = yield x
             ^^^^^^^
       Called from test_errors.py:+1 in calls_what_is_refused.
-      Write `yield` as a statement; what it should know, keep in an object.
+      Write `yield` as a statement, and keep the value in an object.
     """,
     1.5,
 )
@@ -1239,8 +1239,8 @@ _without_source = eval("lambda x: x * x")
       test_errors.py:+1 in calls_what_has_no_text
         return _without_source(x) * x
                ^^^^^^^^^^^^^^^^^^
-      It was defined in <string>, line 1. No text is kept of code that is executed as a string.
-      Define it in a file or a notebook cell, and import or run that again after editing.
+      It was defined in <string>, line 1. Python keeps no source of code that is executed as a string.
+      Define it in a file or a notebook cell. After an edit, import the file or run the cell again.
     """,
     1.5,
 )
@@ -1297,37 +1297,37 @@ def starred(*xs):
 
 refused(
     """
-    WrongWrt: `x` of half_square is of type int64, which carries no derivative
+    WrongWrt: `x` of half_square is an integer, which has no derivative
       test_errors.py:+0 in half_square
-      Only floats do, and arrays and tuples of them.
+      Derivatives are with respect to floats, and to arrays and tuples of them.
       Pass a float, or leave `x` out of wrt.
     """,
     3,
 )(half_square)
 refused(
     """
-    WrongWrt: `x` of half_square is of type bool, which carries no derivative
+    WrongWrt: `x` of half_square is a boolean, which has no derivative
       test_errors.py:+0 in half_square
-      Only floats do, and arrays and tuples of them.
+      Derivatives are with respect to floats, and to arrays and tuples of them.
       Pass a float, or leave `x` out of wrt.
     """,
     True,
 )(half_square)
 refused(
     """
-    WrongWrt: `x` of half_square is an array of int64, which carries no derivative
+    WrongWrt: `x` of half_square is an array of int64, which has no derivative
       test_errors.py:+0 in half_square
-      Only floats do, and arrays and tuples of them.
+      Derivatives are with respect to floats, and to arrays and tuples of them.
       Pass x.astype(float), or leave `x` out of wrt.
     """,
     np.arange(3),
 )(half_square)
 refused(
     """
-    WrongWrt: `pair` of first_item is of type (int64, int64), which carries no derivative
+    WrongWrt: `pair` of first_item is a tuple of integers, which has no derivative
       test_errors.py:+0 in first_item
-      Only floats do, and arrays and tuples of them.
-      Pass a float, or leave `pair` out of wrt.
+      Derivatives are with respect to floats, and to arrays and tuples of them.
+      Pass floats, or leave `pair` out of wrt.
     """,
     (1, 2),
 )(first_item)
@@ -1335,7 +1335,7 @@ refused(
     """
     WrongWrt: half_square has no parameter 2 to differentiate with respect to
       Its parameters are x, n.
-      Give a position or a name of a parameter, or a tuple of those.
+      Give the position or the name of a parameter, or a tuple of them.
     """,
     1.5,
     wrt=2,
@@ -1344,7 +1344,7 @@ refused(
     """
     WrongWrt: half_square has no parameter 'y' to differentiate with respect to
       Its parameters are x, n.
-      Give a position or a name of a parameter, or a tuple of those.
+      Give the position or the name of a parameter, or a tuple of them.
     """,
     1.5,
     wrt="y",
@@ -1353,7 +1353,7 @@ refused(
     """
     WrongWrt: wrt=(0, 'x') names a parameter of half_square twice
       Its parameters are x, n.
-      Name each one once.
+      Name each only once.
     """,
     1.5,
     wrt=(0, "x"),
@@ -1362,7 +1362,7 @@ refused(
     """
     WrongWrt: wrt=() for half_square
       Its parameters are x, n.
-      Give a position or a name of a parameter, or a tuple of those.
+      Give the position or the name of a parameter, or a tuple of them.
     """,
     1.5,
     wrt=(),
@@ -1371,7 +1371,8 @@ refused(
     """
     WrongWrt: wrt=1.0 for half_square
       Its parameters are x, n.
-      Give a position or a name of a parameter, or a tuple of those. The arguments come in a call: adjit.grad(f)(x).
+      Give the position or the name of a parameter, or a tuple of them.
+      adjit.grad(f) gives a function: write adjit.grad(f)(x).
     """,
     1.5,
     wrt=1.0,
@@ -1379,7 +1380,7 @@ refused(
 refused(
     """
     TypeMismatch: argument `x` of grad(half_square) is of type object
-      Pass numbers, NumPy arrays of numbers, or tuples of those.
+      Pass numbers, NumPy arrays of numbers, or tuples of them.
     """,
     object(),
 )(half_square)
@@ -1387,8 +1388,8 @@ refused(
     """
     NotScalar: the gradient of half_square, which returns an array of rank 1
       test_errors.py:+0 in half_square
-      A gradient is that of one float.
-      Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.
+      A gradient needs a result that is one float.
+      Sum it up, or use adjit.vjp or adjit.jacobian. For a result (value, aux) pass has_aux=True.
     """,
     np.ones(3),
 )(half_square)
@@ -1414,8 +1415,8 @@ refused(
     """
     NotScalar: the gradient of two_results, which returns a tuple of 2
       test_errors.py:+0 in two_results
-      A gradient is that of one float.
-      Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.
+      A gradient needs a result that is one float.
+      Sum it up, or use adjit.vjp or adjit.jacobian. For a result (value, aux) pass has_aux=True.
     """,
     1.5,
 )(two_results)
@@ -1423,8 +1424,8 @@ refused(
     """
     NotScalar: the gradient of counted, which returns a value of type int64
       test_errors.py:+0 in counted
-      A gradient is that of one float.
-      Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.
+      A gradient needs a result that is one float.
+      Sum it up, or use adjit.vjp or adjit.jacobian. For a result (value, aux) pass has_aux=True.
     """,
     1.5,
 )(counted)
@@ -1432,8 +1433,8 @@ refused(
     """
     NotScalar: the gradient of nothing, which returns nothing
       test_errors.py:+0 in nothing
-      A gradient is that of one float.
-      End it with `return`, and one number.
+      A gradient needs a result that is one float.
+      End the function with `return` and one number.
     """,
     1.5,
 )(nothing)
@@ -1441,7 +1442,7 @@ refused(
     """
     NotScalar: the gradient of exponential, which returns complex numbers
       test_errors.py:+0 in exponential
-      A gradient is that of one float.
+      A gradient needs a result that is one float.
       Return its real part, or abs() of it, use adjit.vjp with a complex seed, or pass holomorphic=True.
     """,
     1.5,
@@ -1449,23 +1450,23 @@ refused(
 refused(
     """
     Unsupported: the parameter *xs of starred
-      How many arguments there are has to be known to compile it.
-      Name the parameters one by one, or pass a tuple.
+      A derivative is compiled for parameters that have names.
+      Write a function with named parameters that calls it, as in lambda x, y: starred(x, y).
     """,
     1.5,
 )(starred)
 refused(
     """
     SourceUnavailable: the source of <lambda> cannot be read
-      It was defined in <string>, line 1. No text is kept of code that is executed as a string.
-      Define it in a file or a notebook cell, and import or run that again after editing.
+      It was defined in <string>, line 1. Python keeps no source of code that is executed as a string.
+      Define it in a file or a notebook cell. After an edit, import the file or run the cell again.
     """,
     1.5,
 )(_without_source)
 refused(
     """
-    SourceUnavailable: len is no Python function
-      It is of type builtin_function_or_method; adjit reads functions, lambdas and numba dispatchers.
+    SourceUnavailable: len is not a Python function
+      It is of type builtin_function_or_method; adjit reads functions, lambdas and functions that numba compiles.
       Write a function that calls it: lambda x: len(x).
     """,
     1.5,
@@ -1517,7 +1518,7 @@ def test_seeds_and_tangents_that_do_not_fit(call: Callable[[], Any], message: st
     with pytest.raises(AdjitError) as fault:
         call()
     instead = "Give a float." if "a number" in message else "Give a NumPy array of that shape."
-    instead = "Give one an argument that is given, shaped as that." if "a tuple of 2" in message else instead
+    instead = "Give one tangent per argument, with the shape of the argument." if "a tuple of 2" in message else instead
     assert fault.value.message == f"TypeMismatch: {message}\n  {instead}"
 
 
@@ -1533,7 +1534,7 @@ def test_arguments_that_share_memory(target: str) -> None:
         adjit.grad(written_product, (0, 1), target=target)(base[:2], base[1:])
     assert (
         fault.value.message
-        == "Aliased: two arguments share memory and the function writes into one of them\n  Pass a copy."
+        == "Aliased: two arguments share memory, and the function writes into one of them\n  Pass a copy."
     )
 
 
@@ -1594,7 +1595,7 @@ def test_what_an_exception_says_is_as_it_is_written_where_it_is_not_known(target
         with pytest.raises((ValueError, AssertionError, IndexError)) as raised:
             derived(*arguments)
         said.append(raised.value.args)
-    assert said == [("a length in metres is no {x:.2f} metres",), ('"too many: %d" % n',), ("metres", 3, "n", "")]
+    assert said == [("a length in metres is no <x> metres",), ("too many: <n>",), ("metres", 3, "<n>", "")]
 
 
 RATE = 2.0

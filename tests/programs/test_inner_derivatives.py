@@ -284,30 +284,30 @@ def without_a_vector(x):
         (
             bound_anew,
             Unsupported,
-            """Unsupported: `a` is bound anew after grad(<lambda>) was made of a function that reads it
+            """Unsupported: `a` is assigned after grad(<lambda>) was created, which reads it
   in bound_anew
     return g(x)
            ^^^^
-  Make the derivative where it is called: adjit.grad(f)(x).""",
+  Create the derivative where it is called: adjit.grad(f)(x).""",
         ),
         (
             stores_around,
             Unsupported,
-            """Unsupported: an array of the enclosing function is changed by one that is differentiated inside it
+            """Unsupported: an inner function that is differentiated changes an array of the function around it
   in f
     room[0] = t
     ^^^^^^^^^^^
-  A derivative changes nothing but what it returns.
+  A derivative only changes its results.
   Copy the array first.""",
         ),
         (
             stores_around_through_a_tuple,
             Unsupported,
-            """Unsupported: an array of the enclosing function is changed by one that is differentiated inside it
+            """Unsupported: an inner function that is differentiated changes an array of the function around it
   in stores_around_through_a_tuple
     room[0] = t
     ^^^^^^^^^^^
-  A derivative changes nothing but what it returns.
+  A derivative only changes its results.
   Copy the array first.""",
         ),
         (
@@ -318,7 +318,7 @@ def without_a_vector(x):
     return adjit.grad(cube)(x)
            ^^^^^^^^^^^^^^^^^^^
   Its parameters are a, t.
-  Give each one value, by position or by name.""",
+  Give each parameter one value, by position or by name.""",
         ),
         (
             an_option,
@@ -327,7 +327,7 @@ def without_a_vector(x):
   in an_option
     return adjit.grad(square_less_two, target="python")(x)
            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  How it is compiled is decided where the function around it is differentiated.
+  The options of the outer derivative hold for it.
   Leave it out.""",
         ),
         (
@@ -338,7 +338,7 @@ def without_a_vector(x):
     return adjit.grad(square_less_two, wrt=3)(x)
            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   Its parameters are t.
-  Give a position or a name of a parameter, or a tuple of those.""",
+  Give the position or the name of a parameter, or a tuple of them.""",
         ),
         (
             of_a_number,
@@ -352,9 +352,9 @@ def without_a_vector(x):
         (
             of_an_integer,
             WrongWrt,
-            """WrongWrt: `a` of cube is of type int64, which carries no derivative
+            """WrongWrt: `a` of cube is an integer, which has no derivative
   in cube
-  Only floats do, and arrays and tuples of them.
+  Derivatives are with respect to floats, and to arrays and tuples of them.
   Pass a float, or leave `a` out of wrt.""",
         ),
         (
@@ -362,8 +362,8 @@ def without_a_vector(x):
             NotScalar,
             """NotScalar: the gradient of <lambda>, which returns an array of rank 1
   in <lambda>
-  A gradient is that of one float.
-  Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.""",
+  A gradient needs a result that is one float.
+  Sum it up, or use adjit.vjp or adjit.jacobian. For a result (value, aux) pass has_aux=True.""",
         ),
         (
             two_seeds,
@@ -372,7 +372,7 @@ def without_a_vector(x):
   in two_seeds
     return value * pullback(x, x)[0]
                    ^^^^^^^^^^^^^^
-  Give one that is shaped as the value: a tuple where that is one.""",
+  Give one seed with the shape of the value; for a tuple, a tuple.""",
         ),
         (
             tangent_of_another_kind,
@@ -382,7 +382,7 @@ def without_a_vector(x):
     return adjit.jvp(square_less_two, (x,), (np.ones(2),))[1]
            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   It is of type float64[:].
-  Build it like what it belongs to.""",
+  Build it like the argument or result that it belongs to.""",
         ),
         (
             without_a_vector,
@@ -391,7 +391,7 @@ def without_a_vector(x):
   in without_a_vector
     return adjit.hvp(square_less_two)()
            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  Give it last, after the function's arguments.""",
+  Give the vector last, after the function's arguments.""",
         ),
     ],
 )

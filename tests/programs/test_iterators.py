@@ -132,9 +132,7 @@ TWICE = (
 
 @pytest.mark.parametrize("function", TWICE, ids=lambda function: function.__name__)
 def test_twice(function: Any) -> None:
-    with pytest.raises(
-        adjit.AdjitError, match="an iterator, of .*, is run through in more than one place or in a loop"
-    ):
+    with pytest.raises(adjit.AdjitError, match="an iterator of .* that is used in more than one place, or in a loop"):
         adjit.grad(function, target="python")(np.array([0.3, 0.7, 1.1, 0.4]))
 
 

@@ -23,7 +23,7 @@ READ = {
     "after a loop that assigns": "for k in range(n - 2):\n    r = 7.0\ns = np.sum(r * x)",
     "in a loop": "s = 0.0\nfor k in range(n):\n    s += np.sum(r * x)",
     "in a while": "c = 0\ns = 0.0\nwhile c < n:\n    r = r + 1.0\n    c += 1\ns = np.sum(r * x)",
-    "by a function inside": "def g(y):\n    return np.sum(r * y)\ns = g(x)",
+    "by an inner function": "def g(y):\n    return np.sum(r * y)\ns = g(x)",
     "in the next trip": "s = 0.0\nfor k in range(n):\n    if k > 0:\n        s += np.sum(p * x)\n    p = r",
     "in a branch of a loop": "s = 0.0\nfor k in range(n):\n    if k > 0:\n        r = r * 0.5\n    s += np.sum(r * x)",
     "item by item": "s = 0.0\nfor k in range(n):\n    s += x * r[k % 2]\n    r = r * 2",

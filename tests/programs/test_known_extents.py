@@ -136,7 +136,7 @@ def test_what_is_shown_of_them(tmp_path) -> None:
     derived = adjit.grad(rest, target="python")
     assert "x[3]" in derived.source(X)
     assert "others" in str(derived.explain(X))
-    with pytest.raises(adjit.AdjitError, match="arrays of these shapes alone"):
+    with pytest.raises(adjit.AdjitError, match="only for arrays of these shapes"):
         derived.save(tmp_path / "rest.py", X)
 
 
@@ -156,7 +156,7 @@ def test_structures() -> None:
 
 
 def test_long_arrays_are_refused_as_before() -> None:
-    with pytest.raises(adjit.AdjitError, match=r"`\*` before a list that grows"):
+    with pytest.raises(adjit.AdjitError, match=r"`\*` before a list"):
         adjit.grad(blocks, target="python")(np.ones(100))
 
 
@@ -167,7 +167,7 @@ def test_what_extents_do_not_help_is_refused_as_before() -> None:
             found.append(np.eye(2))
         return np.sum(linalg.block_diag(*found) * x[0])
 
-    with pytest.raises(adjit.AdjitError, match=r"`\*` before a list that grows"):
+    with pytest.raises(adjit.AdjitError, match=r"`\*` before a list"):
         adjit.grad(grows, target="python")(X)
 
 

@@ -128,10 +128,10 @@ def of_an_integer(x):
     [
         (of_a_domain, (2.0,), "log: "),
         (of_an_integer, (2.0,), "cannot be interpreted as an integer"),
-        (times_a_span, (2.0,), "known at run time only"),
-        (times_a_decimal, (2.0,), "known at run time only"),
-        (of_a_count, (2.0, np.array([4])), "known at run time only"),
-        (of_now, (2.0,), "It would stay what it is now"),
+        (times_a_span, (2.0,), "only known at run time"),
+        (times_a_decimal, (2.0,), "only known at run time"),
+        (of_a_count, (2.0, np.array([4])), "only known at run time"),
+        (of_now, (2.0,), "Its value at compile time would be used"),
         (of_what_no_fraction_is_made, (2.0,), "Fraction"),
     ],
 )

@@ -128,7 +128,7 @@ THROUGH = """def f(a):
     return np.sum(b * b * a[0, 1]) + np.sum(r * r)
 """
 ORDERS: dict[str, Callable[[], np.ndarray]] = {**LAYOUTS, "backwards": lambda: wave(2, 3)[::-1, ::-1]}
-BY_LAYOUT = "is a view or a copy, by its layout when it runs, in NumPy."
+BY_LAYOUT = "returns a view or a copy, depending on its layout."
 
 
 def value_or_refusal(function: Any, array: Callable[[], np.ndarray]) -> bool:
@@ -219,7 +219,7 @@ def test_on_some_path(program: Any) -> None:
     with pytest.raises(adjit.errors.Unsupported) as fault:
         adjit.grad(program, target="python")(fortran())
     assert BY_LAYOUT in fault.value.message
-    assert "Here it is a view, and the other of the two is read after this store." in fault.value.message
+    assert "Compiled code takes a view, and the other one is read after this store." in fault.value.message
 
 
 def only_read(a):

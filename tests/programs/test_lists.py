@@ -76,16 +76,16 @@ def of_the_trip_before(x):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (changed_after_it_is_appended, "a store into memory that an item of a list that grows shares"),
-        (changed_in_the_list_and_read_beside_it, "an array that a list has as an item, and that may have been changed"),
-        (changed_in_the_list_after_a_loop, "an array that a list has as an item, and that may have been changed"),
-        (runs_through_a_walrus_twice, "an iterator, of a generator expression, is run through in more than one"),
+        (changed_after_it_is_appended, "a store into memory that an item of this list shares"),
+        (changed_in_the_list_and_read_beside_it, "an array that is also an item of a list and may have changed"),
+        (changed_in_the_list_after_a_loop, "an array that is also an item of a list and may have changed"),
+        (runs_through_a_walrus_twice, "an iterator of a generator expression that is used in more than one"),
         (
             runs_through_an_annotated_iterator_twice,
-            "an iterator, of a generator expression, is run through in more than one",
+            "an iterator of a generator expression that is used in more than one",
         ),
-        (of_different_kinds, "a list that grows, of items of different kinds"),
-        (of_the_trip_before, "`append` of a list of 1 that has no one name"),
+        (of_different_kinds, "a list of items of different kinds"),
+        (of_the_trip_before, "`append` of a list of 1 without a name"),
     ],
 )
 def test_refused(function, message: str) -> None:
@@ -119,6 +119,6 @@ def joined_to_longer_ones(x):
 @pytest.mark.parametrize("target", ["python", "cpu"])
 def test_items_of_another_shape_are_no_items_of_that_shape(function, target: str) -> None:
     derived = adjit.value_and_grad(function, target=target)
-    with pytest.raises(ValueError, match="arrays of different shapes where a list that grows takes its items to be"):
+    with pytest.raises(ValueError, match="arrays of different shapes in one list"):
         derived(np.array([0.5, 1.5, 2.5]))
     assert derived(np.array([0.5]))[0] == function(np.array([0.5]))

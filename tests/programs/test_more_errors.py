@@ -50,12 +50,12 @@ def relative(message: str, function: Any) -> str:
 
 @refused(
     """
-    Unsupported: np.loadtxt, of a string
+    Unsupported: a call of np.loadtxt
       test_more_errors.py:+1 in a_file_that_is_read
         return x * np.loadtxt("table.txt")[0]
                    ^^^^^^^^^^^^^^^^^^^^^^^
-      Compiled code does not reach it.
-      Call it before, and pass what it gives.
+      Compiled code cannot read files or ask the system.
+      Call it before the function, and pass its result.
     """,
     2.0,
 )
@@ -69,8 +69,8 @@ def a_file_that_is_read(x):
       test_more_errors.py:+1 in a_clock_with_a_rule
         return x * time.thread_time()
                    ^^^^^^^^^^^^^^^^^^
-      Whatever rule it has, the function itself is called as well.
-      Call it before, and pass what it gives; or write it for numba, with numba.extending.overload(time.thread_time).
+      The derivative calls the function itself, too.
+      Call it before the function and pass its result, or define a numba.extending.overload(time.thread_time).
     """,
     2.0,
 )
@@ -84,7 +84,7 @@ def a_clock_with_a_rule(x):
       test_more_errors.py:+1 in a_complex_array_held_fixed
         return np.sum(np.abs(adjit.stop_gradient(x * 1j)) * x)
                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      Hold their real and their imaginary parts fixed.
+      Hold the real and the imaginary parts fixed.
     """,
     np.ones(2),
 )
@@ -99,7 +99,7 @@ def a_complex_array_held_fixed(x):
         return a.sum() * np.searchsorted(a, 0.3, "left", v=0.95)
                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       Its parameters are a, v, side='left', sorter=None.
-      Give each argument once.
+      Give each argument only once.
     """,
     np.ones(2),
 )
@@ -114,7 +114,7 @@ def an_argument_given_twice(a):
         return a.sum() * np.searchsorted(a, 0.3, "left", None, 5)
                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       Its parameters are a, v, side='left', sorter=None.
-      Give each argument once.
+      Give each argument only once.
     """,
     np.ones(2),
 )
@@ -128,7 +128,7 @@ def more_arguments_than_there_are(a):
       test_more_errors.py:+1 in apply_over_axes
         return np.sum(np.apply_over_axes(np.sum, x, (0, 1)))
                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      adjit has no rule for np.apply_over_axes, and does not look into it.
+      adjit has no rule for np.apply_over_axes, and cannot read its source.
       Write the computation out, or give its source:  @adjit.rules.decomposition(np.apply_over_axes)
     """,
     np.eye(2),
@@ -139,7 +139,7 @@ def apply_over_axes(x):
 
 @refused(
     """
-    TypeMismatch: the subscripts of an operand are not as many as its axes
+    TypeMismatch: np.einsum needs one subscript per axis of an operand
       test_more_errors.py:+1 in einsum
         return np.sum(np.einsum("ij,i->i", x, x))
                       ^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -153,12 +153,12 @@ def einsum(x):
 
 @refused(
     """
-    Unsupported: `beta` of a generator of random numbers, with a number that is not constant
+    Unsupported: `beta` of a random generator, with a number that is not constant
       test_more_errors.py:+2 in random_beta
         return rng.beta(x, 2.0)
                ^^^^^^^^^^^^^^^^
-      Its numbers are drawn while the program is compiled.
-      Pass the generator as an argument, or what it draws.
+      Its numbers are drawn at compile time.
+      Pass the generator or its numbers as an argument.
     """,
     1.5,
 )
@@ -173,7 +173,7 @@ def random_beta(x):
       test_more_errors.py:+1 in sampled
         return random.sample([x, 2 * x], 1)[0]
                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      adjit has no rule for random.sample, and does not look into it.
+      adjit has no rule for random.sample, and cannot read its source.
       Write the computation out, or give its source:  @adjit.rules.decomposition(random.sample)
     """,
     1.5,
@@ -232,7 +232,7 @@ def an_axis_twice(x):
       test_more_errors.py:+1 in an_axis_that_is_not_there
         return np.sum(np.max(x, axis=2))
                       ^^^^^^^^^^^^^^^^^
-      Give one from 0 to 1.
+      Give an axis from 0 to 1.
     """,
     np.eye(2),
 )
@@ -242,11 +242,11 @@ def an_axis_that_is_not_there(x):
 
 @refused(
     """
-    Unsupported: np.max over an axis that is known at run time only
+    Unsupported: np.max over an axis that is only known at run time
       test_more_errors.py:+1 in extrema_along_an_unknown_axis
         return np.sum(np.max(x, axis=k))
                       ^^^^^^^^^^^^^^^^^
-      Which axes are left has to be known when it is compiled.
+      The remaining axes have to be known at compile time.
       Write the axis as a number, or a tuple of numbers.
     """,
     np.eye(2),
@@ -268,7 +268,7 @@ RECORDS = np.zeros(3, [("p", float), ("q", float)])
       test_more_errors.py:+1 in adds_to_a_named_tuple
         return p + 1.0
                ^^^^^^^
-      Give numbers or arrays: take what is in tuples, and convert what is text.
+      Use numbers or arrays: take the items of a list or a tuple, and convert strings to numbers.
     """,
     Point(1.0, 2.0),
 )
@@ -283,7 +283,7 @@ def adds_to_a_named_tuple(p):
         return Point(x).a
                ^^^^^^^^
       Its parameters are a, b.
-      Give each one value, by position or by name.
+      Give each parameter one value, by position or by name.
     """,
     1.5,
 )
@@ -326,7 +326,7 @@ def negates_a_string(x):
       test_more_errors.py:+1 in stars_a_number
         return max(*x)
                    ^^
-      Write its items one by one: how many there are has to be known to compile it.
+      Write its items one by one: their number has to be known at compile time.
     """,
     1.5,
 )
@@ -364,7 +364,7 @@ def absolute_value_of_a_tuple(x):
 
 @refused(
     """
-    TypeMismatch: an array is stored in a single element
+    TypeMismatch: a store of an array into a single element
       test_more_errors.py:+1 in stores_a_tuple
         x[0] += (1.0, 2.0)
         ^^^^^^^^^^^^^^^^^^
@@ -412,7 +412,7 @@ def slice_to_a_float(x):
       test_more_errors.py:+1 in names_what_is_not_there
         return x.undefined
                ^^^^^^^^^^^
-      Look for the right name.
+      Check the name.
     """,
     np.ones(3),
 )
@@ -426,7 +426,8 @@ def names_what_is_not_there(x):
       test_more_errors.py:+0 in returns_a_method
         def returns_a_method(x):
         ^^^^^^^^^^^^^^^^^^^^^^^^
-      Return numbers, arrays, and tuples of those.
+      A result consists of numbers and arrays, in tuples or lists.
+      Leave it out of the result.
     """,
     np.ones(3),
 )
@@ -470,7 +471,7 @@ def sine_of_a_tuple(x):
         return x * RECORDS["r"].sum()
                    ^^^^^^^^^^^^
       It has 'p', 'q'.
-      Give one that it has.
+      Give one that exists.
     """,
     1.5,
 )
@@ -509,77 +510,77 @@ for given, message in (
         RECORDS,
         """
         TypeMismatch: argument `x` of grad(squares) is an array of records
-          Pass its fields as arguments of their own: ...['p'], ...['q'].
+          Pass each field as an argument: x['p'], x['q'].
         """,
     ),
     (
         np.ones(3, np.float16),
         """
         TypeMismatch: argument `x` of grad(squares) is an array of float16, which numba does not take
-          Pass astype(np.float64) of it, or np.float32.
+          Pass x.astype(np.float64), or np.float32.
         """,
     ),
     (
         np.ones(3, np.longdouble),
         """
         TypeMismatch: argument `x` of grad(squares) is an array of LONGDOUBLE, which numba does not take
-          Pass astype(np.float64) of it, or np.float32.
+          Pass x.astype(np.float64), or np.float32.
         """,
     ),
     (
         np.ones(3, ">f8"),
         """
-        TypeMismatch: argument `x` of grad(squares) is an array of >f8, in another order of bytes
-          Pass astype("=f8") of it.
+        TypeMismatch: argument `x` of grad(squares) is an array of >f8, with swapped bytes
+          Pass x.astype("=f8").
         """,
     ),
     (
         np.float16(1.0),
         """
         TypeMismatch: argument `x` of grad(squares) is a number of float16, which numba does not take
-          Pass float(...) or np.float32(...) of it.
+          Pass float(x) or np.float32(x).
         """,
     ),
     (
         np.longdouble(1.0),
         """
         TypeMismatch: argument `x` of grad(squares) is a number of LONGDOUBLE, which numba does not take
-          Pass float(...) or np.float32(...) of it.
+          Pass float(x) or np.float32(x).
         """,
     ),
     (
         np.array([1.0, None]),
         """
         TypeMismatch: argument `x` of grad(squares) is an array of Python objects
-          Pass an array of numbers: astype(np.float64) of it.
+          Pass an array of numbers: x.astype(np.float64).
         """,
     ),
     (
         np.array(["a"]),
         """
         TypeMismatch: argument `x` of grad(squares) is an array of strings, <U1
-          Pass arrays of numbers: np.unique(..., return_inverse=True) has their numbers.
+          Pass an array of integers: np.unique(x, return_inverse=True) numbers the strings.
         """,
     ),
     (
         np.ma.array([1.0]),
         """
         TypeMismatch: argument `x` of grad(squares) is a masked array
-          Pass filled(...) of it, or its data and its mask as two arguments.
+          Pass x.filled(...), or its data and its mask as two arguments.
         """,
     ),
     (
         Foreign(),
         """
-        TypeMismatch: argument `x` of grad(squares) is of type tests.Foreign, which is no NumPy array
-          Pass np.asarray(...) of it.
+        TypeMismatch: argument `x` of grad(squares) is of type tests.Foreign, which is not a NumPy array
+          Pass np.asarray(x).
         """,
     ),
     (
         {1.0},
         """
         TypeMismatch: argument `x` of grad(squares) is of type set
-          Pass numbers, NumPy arrays of numbers, or tuples of those.
+          Pass numbers, NumPy arrays of numbers, or tuples of them.
         """,
     ),
     (
@@ -589,28 +590,28 @@ for given, message in (
           test_more_errors.py:+1 in squares
             return np.sum(x * x)
                           ^^^^^
-          Give numbers or arrays: take what is in tuples, and convert what is text.
+          Use numbers or arrays: take the items of a list or a tuple, and convert strings to numbers.
         """,
     ),
     (
         b"ab",
         """
         TypeMismatch: argument `x` of grad(squares) is of type bytes
-          Pass numbers, NumPy arrays of numbers, or tuples of those.
+          Pass numbers, NumPy arrays of numbers, or tuples of them.
         """,
     ),
     (
         math.sin,
         """
         TypeMismatch: argument `x` of grad(squares) is of type builtin_function_or_method
-          Pass one that is compiled with numba.njit, or read it as a global or enclosing name.
+          Pass a function that numba.njit compiles, or call it by its global or enclosing name.
         """,
     ),
     (
         squares,
         """
         TypeMismatch: argument `x` of grad(squares) is a Python function
-          Pass one that is compiled with numba.njit, or read it as a global or enclosing name.
+          Pass a function that numba.njit compiles, or call it by its global or enclosing name.
         """,
     ),
     (
@@ -620,51 +621,51 @@ for given, message in (
           test_more_errors.py:+1 in squares
             return np.sum(x * x)
                           ^^^^^
-          Give numbers or arrays: take what is in tuples, and convert what is text.
+          Use numbers or arrays: take the items of a list or a tuple, and convert strings to numbers.
         """,
     ),
     (
         "text",
         """
-        WrongWrt: `x` of squares is the string 'text', which carries no derivative
+        WrongWrt: `x` of squares is the string 'text', which has no derivative
           test_more_errors.py:+0 in squares
-          Only floats do, and arrays and tuples of them.
+          Derivatives are with respect to floats, and to arrays and tuples of them.
           Pass a float, or leave `x` out of wrt.
         """,
     ),
     (
         [1, 2, 3],
         """
-        WrongWrt: `x` of squares is a list of integers, which carries no derivative
+        WrongWrt: `x` of squares is a list of integers, which has no derivative
           test_more_errors.py:+0 in squares
-          Only floats do, and arrays and tuples of them.
+          Derivatives are with respect to floats, and to arrays and tuples of them.
           Pass np.array(x, float), or leave `x` out of wrt.
         """,
     ),
     (
         ["a"],
         """
-        WrongWrt: `x` of squares is a list of strings, which carries no derivative
+        WrongWrt: `x` of squares is a list of strings, which has no derivative
           test_more_errors.py:+0 in squares
-          Only floats do, and arrays and tuples of them.
+          Derivatives are with respect to floats, and to arrays and tuples of them.
           Pass floats, or leave `x` out of wrt.
         """,
     ),
     (
         {"a": 1},
         """
-        WrongWrt: `x` of squares is a dictionary without floats in it, which carries no derivative
+        WrongWrt: `x` of squares is a dictionary without floats, which has no derivative
           test_more_errors.py:+0 in squares
-          Only floats do, and arrays and tuples of them.
+          Derivatives are with respect to floats, and to arrays and tuples of them.
           Pass floats, or leave `x` out of wrt.
         """,
     ),
     (
         None,
         """
-        WrongWrt: `x` of squares is None, which carries no derivative
+        WrongWrt: `x` of squares is None, which has no derivative
           test_more_errors.py:+0 in squares
-          Only floats do, and arrays and tuples of them.
+          Derivatives are with respect to floats, and to arrays and tuples of them.
           Pass a float, or leave `x` out of wrt.
         """,
     ),
@@ -675,14 +676,14 @@ refused(
     """
     WrongCall: grad(of_two) is called without `x`
       Its parameters are x, k=2.0.
-      Give each one value, by position or by name.
+      Give each parameter one value, by position or by name.
     """,
 )(of_two)
 refused(
     """
     WrongCall: grad(of_two) takes 2 arguments, not 3
       Its parameters are x, k=2.0.
-      Give each one value, by position or by name.
+      Give each parameter one value, by position or by name.
     """,
     1.0,
     2.0,
@@ -692,7 +693,7 @@ refused(
     """
     WrongCall: fastmath='yes'
       LLVM's flags are afn, arcp, contract, fast, ninf, nnan, nsz, reassoc.
-      Write fastmath=True, fastmath=False, or a set of those flags.
+      Write fastmath=True, fastmath=False, or a set of these flags.
     """,
     1.0,
     fastmath="yes",
@@ -715,7 +716,7 @@ refused(
 )(of_two)
 refused(
     """
-    WrongCall: there is no option 'wtr'
+    WrongCall: unknown option 'wtr'
       The options are wrt, has_aux, holomorphic, intermediates, target, fastmath, memory_limit, parallel, vectormath, cache, boundscheck, deterministic, debug, accumulate.
       Did you mean wrt?
     """,  # noqa: E501
@@ -724,7 +725,7 @@ refused(
 )(of_two)
 refused(
     """
-    WrongCall: there is no option 'colour'
+    WrongCall: unknown option 'colour'
       The options are wrt, has_aux, holomorphic, intermediates, target, fastmath, memory_limit, parallel, vectormath, cache, boundscheck, deterministic, debug, accumulate.
       Leave it out.
     """,  # noqa: E501
@@ -745,31 +746,31 @@ for thing, message in (
         Holder,
         """
         SourceUnavailable: Holder is a class, not a function
-          adjit reads functions, lambdas and numba dispatchers.
-          Write a function of the numbers and arrays that its objects hold.
+          adjit reads functions, lambdas and functions that numba compiles.
+          Write a function of the numbers and arrays in its objects.
         """,
     ),
     (
         np.einsum,
         """
-        SourceUnavailable: np.einsum is no Python function
-          It is of type _ArrayFunctionDispatcher; adjit reads functions, lambdas and numba dispatchers.
+        SourceUnavailable: np.einsum is not a Python function
+          It is of type _ArrayFunctionDispatcher; adjit reads functions, lambdas and functions that numba compiles.
           Write a function that calls it: lambda x: np.einsum(x).
         """,
     ),
     (
         "of_two",
         """
-        SourceUnavailable: an object of type str is no function
-          adjit reads functions, lambdas and numba dispatchers.
+        SourceUnavailable: an object of type str is not a function
+          adjit reads functions, lambdas and functions that numba compiles.
           Pass the function.
         """,
     ),
     (
         3.0,
         """
-        SourceUnavailable: an object of type float is no function
-          adjit reads functions, lambdas and numba dispatchers.
+        SourceUnavailable: an object of type float is not a function
+          adjit reads functions, lambdas and functions that numba compiles.
           Pass the function.
         """,
     ),
@@ -862,5 +863,5 @@ def limits_of_a_list(x):
 
 
 def test_limits_are_those_of_a_type():
-    with pytest.raises(adjit.TypeMismatch, match="np.finfo of what is neither a type nor a number"):
+    with pytest.raises(adjit.TypeMismatch, match="np.finfo of a value that is neither a type nor a number"):
         adjit.grad(limits_of_a_list, target="python")(1.0)

@@ -158,7 +158,7 @@ def counted_down(x):
 
 @pytest.mark.parametrize(
     ("function", "message"),
-    [(run_through_after_next, "run through in more than one place"), (counted_down, "no positive literal")],
+    [(run_through_after_next, "used in more than one place"), (counted_down, "not a positive literal")],
 )
 def test_refused(function, message) -> None:
     with pytest.raises(adjit.Unsupported, match=message):

@@ -82,7 +82,7 @@ def test_rule_is_exact_for_polynomials() -> None:
 
 
 def test_where_there_is_no_integral() -> None:
-    with pytest.raises(ValueError, match="does not come to its tolerance"):
+    with pytest.raises(ValueError, match="does not reach its tolerance"):
         adjit.grad(lambda x: quad(lambda t: x[0] / t, 0, 1)[0], target="python")(X)
 
 

@@ -141,5 +141,5 @@ def of_two_kinds(x):
     "function", [caught_around, caught_by_a_caller, returns_at_times, of_lapack, of_a_variable, of_two_kinds]
 )
 def test_refused(function: Any) -> None:
-    with pytest.raises(adjit.AdjitError, match="`except` of a .* that an operation raises"):
+    with pytest.raises(adjit.AdjitError, match="`except` for a .* that an operation raises"):
         adjit.grad(function, target="python")(1.3)

@@ -320,5 +320,5 @@ def over_many(x):
 
 
 def test_a_call_within_a_loop_in_an_expression_is_refused() -> None:
-    with pytest.raises(adjit.AdjitError, match="in the middle of a statement"):
+    with pytest.raises(adjit.AdjitError, match="inside a larger statement"):
         adjit.grad(over_many, target="python")(np.array([0.7, 1.1]))

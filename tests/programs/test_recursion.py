@@ -135,16 +135,16 @@ def one_array_as_both(x, n):
     [
         (in_a_try, "in_a_try calls itself inside `try`", 0.5),
         (in_a_comprehension, "in_a_comprehension calls itself inside a comprehension or lambda", 0.5),
-        (under_another_name, "under_another_name calls itself in another way than by its name", 0.5),
+        (under_another_name, "under_another_name, which calls itself under another name", 0.5),
         (in_a_chain, "in_a_chain calls itself in a chain of comparisons", 0.5),
-        (in_a_target, "in_a_target calls itself in what is assigned to", 0.5),
+        (in_a_target, "in_a_target calls itself in the target of an assignment", 0.5),
         (in_an_index, "calls itself in an augmented assignment to an element whose index is computed", 0.5),
-        (with_a_default_array, "`w` is left out, whose default is no number", 0.5),
-        (with_a_star, r"with other arguments than it takes \(`\*` or `\*\*` in the call\)", 0.5),
+        (with_a_default_array, "`w` is left out, and its default is not a number", 0.5),
+        (with_a_star, r"with arguments that it does not take \(`\*` or `\*\*` in the call\)", 0.5),
         (lambda_that_calls_itself, "<lambda> calls itself", 0.5),
-        (kept_by_callers, "an array that is kept for after a recursive call, where arrays are changed", np.ones(5)),
-        (one_array_as_both, "an array that is kept for after a recursive call", np.ones(3)),
-        (one_array_under_two_names, "an array that is kept for after a recursive call", np.ones(3)),
+        (kept_by_callers, "an array that is used after a recursive call, in a function", np.ones(5)),
+        (one_array_as_both, "an array that is used after a recursive call", np.ones(3)),
+        (one_array_under_two_names, "an array that is used after a recursive call", np.ones(3)),
     ],
 )
 def test_refused(function, message: str, first) -> None:

@@ -381,18 +381,18 @@ def array_of_rows(x):
 @pytest.mark.parametrize(
     ("f", "what"),
     [
-        (backwards, "changed while it is run through"),
-        (in_a_comprehension, "changed while it is run through"),
-        (of_a_dictionary, "longer or shorter"),
-        (as_it_makes_items, "a loop over what changes a variable"),
-        (takes_a_few, "a loop over what changes a variable"),
-        (the_first_one, "any of what changes a variable"),
+        (backwards, "changes while code runs over it"),
+        (in_a_comprehension, "changes while code runs over it"),
+        (of_a_dictionary, "changes its length"),
+        (as_it_makes_items, "a loop over a generator that changes a variable"),
+        (takes_a_few, "a loop over a generator that changes a variable"),
+        (the_first_one, "any of a generator that changes a variable"),
         (in_place_by_a_function, "operator.iadd of a list"),
-        (under_the_loop, "next of an iterator that a loop runs through"),
+        (under_the_loop, "next of an iterator inside a loop over it"),
         (searched, "`in` on an iterator"),
-        (remembered, "a function that remembers its results"),
-        (rows_of_an_array, "an array that a list has as an item"),
-        (array_of_rows, "an item of a list that grows shares"),
+        (remembered, "a function with a cache"),
+        (rows_of_an_array, "an array that is also an item of a list"),
+        (array_of_rows, "an item of this list shares"),
     ],
 )
 def test_refused(f: Any, what: str) -> None:

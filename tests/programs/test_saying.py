@@ -162,12 +162,12 @@ ANONYMOUS = logging.Logger("nobody")
 @pytest.mark.parametrize(
     "function, said",
     [
-        (logs_by_another_name, "`info` that is called under another name"),
+        (logs_by_another_name, "`info` under another name"),
         (
             logs_what_is_caught,
-            "a call of exception, of Python's library\n  test_saying.py:[0-9]+ in logs_what_is_caught",
+            "a call of exception, of Python's standard library\n  test_saying.py:[0-9]+ in logs_what_is_caught",
         ),
-        (of_no_name, "a logger of its own, nobody"),
+        (of_no_name, "the logger nobody"),
     ],
 )
 def test_refused_of_loggers(function, said):
@@ -186,7 +186,7 @@ def what_is_no_number(x):
 
 
 @pytest.mark.parametrize(
-    "function, what", [(into_a_file, "`print` with this argument"), (what_is_no_number, "where something is said")]
+    "function, what", [(into_a_file, "`print` with this argument"), (what_is_no_number, "in a message that is printed")]
 )
 def test_refused(function, what):
     with pytest.raises(adjit.Unsupported, match=what):

@@ -140,10 +140,10 @@ def all_of_a_map_that_goes_on(x):
 @pytest.mark.parametrize(
     "function, message",
     [
-        (any_with_a_change, "any of what changes a variable"),
-        (all_with_a_change, "all of what changes a variable"),
-        (any_of_an_iterator_that_goes_on, "any of what changes a variable"),
-        (all_of_a_map_that_goes_on, "run through in more than one place"),
+        (any_with_a_change, "any of a generator that changes a variable"),
+        (all_with_a_change, "all of a generator that changes a variable"),
+        (any_of_an_iterator_that_goes_on, "any of a generator that changes a variable"),
+        (all_of_a_map_that_goes_on, "used in more than one place"),
     ],
 )
 def test_what_any_and_all_would_leave_out_is_refused(function, message):

@@ -61,5 +61,5 @@ def test_what_is_not_taken_is_said() -> None:
     def of_two_axes(x):
         return np.sum(np.zeros((2, 2), dtype=KIND)["at"] * x[0])
 
-    with pytest.raises(adjit.AdjitError, match="take one axis"):
+    with pytest.raises(adjit.AdjitError, match="use one axis"):
         adjit.grad(of_two_axes, target="python")(X)

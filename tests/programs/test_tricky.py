@@ -581,10 +581,10 @@ TAKEN = [
 
 REFUSED = {
     ravel_view: "memory that ravel shares",
-    late_binding: "of a comprehension, read by a function",
+    late_binding: "of a comprehension, in a function",
     try_partial: "a dictionary without the key",
     gen_state: "next of an iterator",
-    recursion_views: "kept for after a recursive call",
+    recursion_views: "used after a recursive call",
     walrus: "read before it is assigned",
     deque_rot: "the method `rotate`",
 }
@@ -658,7 +658,7 @@ WIDE = [wide, wide_by_out, wide_by_dot, sums_in_a_row, wide_means, wide_extrema,
 def test_a_result_is_not_stretched_over_what_it_is_put_into(function, target) -> None:
     with pytest.raises(ValueError, match="core dimension|wrong dimensions|non-broadcast|reduction"):
         function(X)
-    with pytest.raises(ValueError, match="another shape than what is put into it"):
+    with pytest.raises(ValueError, match="another shape than the result"):
         adjit.grad(function, target=target)(X)
 
 
@@ -695,7 +695,8 @@ def gathered(x):
 
 
 @pytest.mark.parametrize(
-    ("function", "said"), [(by_a_vector, "a result of rank 1 is put into"), (gathered, "`@=` on what is no view")]
+    ("function", "said"),
+    [(by_a_vector, "a result of rank 1 is put into"), (gathered, "`@=` on a value that is not a view")],
 )
 def test_products_in_place_that_are_refused(function, said) -> None:
     with pytest.raises(adjit.AdjitError, match=said):

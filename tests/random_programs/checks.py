@@ -728,7 +728,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _stacked(trees: Sequence[Any]) -> Any:
-    """Values along a first axis; what carries no derivative once."""
+    """Values along a first axis; what has no derivative once."""
     first = trees[0]
     if isinstance(first, tuple):
         return tuple(_stacked(parts) for parts in zip(*trees, strict=True))

@@ -59,8 +59,8 @@ def other_norm(x: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (of_reals, "the transform for real numbers of complex ones: take np.fft.fft or np.fft.fftn"),
-        (other_norm, "a transform with another norm than 'backward', 'ortho' and 'forward'"),
+        (of_reals, "a transform for real numbers of complex numbers: use np.fft.fft or np.fft.fftn"),
+        (other_norm, "a transform with a norm other than 'backward', 'ortho' and 'forward'"),
     ],
 )
 def test_what_is_refused(function: Any, message: str) -> None:
@@ -75,5 +75,5 @@ def transform(x: Any) -> Any:
 
 def test_without_rocket_fft(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fourier, "HAS_ROCKET_FFT", False)
-    with pytest.raises(AdjitError, match=r"np.fft without rocket-fft, which compiles it: pip install 'adjit\[fft\]'"):
+    with pytest.raises(AdjitError, match=r"np.fft needs the package rocket-fft: pip install 'adjit\[fft\]'"):
         adjit.grad(transform, target="python")(wave(4))

@@ -67,8 +67,8 @@ def check_grads(
     if chosen.target in ("cuda", "cuda-device"):
         raise Unsupported(
             "check_grads on a GPU",
-            why="Directions and differences are made of NumPy's arrays.",
-            instead='Check with target="python", and arrays of NumPy.',
+            why="Directions and differences are computed with NumPy arrays.",
+            instead='Check with target="python" and NumPy arrays.',
         )
     bound = bind(spec, args)
     layouts: Layouts = ()
@@ -118,14 +118,14 @@ class Checked:
 
     def __repr__(self) -> str:
         lines = ", ".join(f"L{decided.line}" for decided in self.decisions)
-        held = f"; the decisions of {lines} are held fixed" if lines else ""
+        held = f"; {lines} decide by conditions, which have no derivative" if lines else ""
         return f"<checked: {len(self.orders)} orders, {DIRECTIONS} directions each{held}>"
 
     def convergence(self, order: int = 1, steps: Sequence[float] | None = None) -> Convergence:
         """The errors of difference quotients for `steps`, by default 33 from 1 down to 1e-8; the function is run again,
         four times for each step and direction. WrongCall where that order was not checked."""
         if not 1 <= order <= len(self.orders):
-            raise WrongCall(f"order={order!r}, where {len(self.orders)} were checked", instead="Give one of those.")
+            raise WrongCall(f"order={order!r}, where {len(self.orders)} were checked", instead="Give one of them.")
         taken = np.logspace(0.0, -8.0, 33) if steps is None else np.sort(np.asarray(steps, float))[::-1]
         errors = [[direction.error(float(step)) for step in taken] for direction in self.orders[order - 1]]
         return Convergence(taken, np.array(errors))
@@ -226,11 +226,15 @@ class _Point:
         size = sum(abs(bar * d).sum() for p in self.positions for bar, d in _pairs(bars[p], chosen[p]))
         rounding = 1e-10 if _is_double(self.arguments) else 1e-4
         numbers = (
-            f"forward {forward!r}, reverse {reverse!r}, differences {best!r} (in the first of {order} orders left)"
+            f"forward {forward!r}, reverse {reverse!r}, differences {best!r} (in the first of {order} orders to check)"
         )
-        assert abs(forward - reverse) <= rounding * max(size, abs(forward), 1e-300), f"the two modes differ: {numbers}"
+        assert abs(forward - reverse) <= rounding * max(size, abs(forward), 1e-300), (
+            f"forward and reverse mode differ: {numbers}"
+        )
         allowed = max(rtol, 0.0 if rounding < 1e-6 else 1e-3) * max(abs(best), abs(reverse), 1e-3 * size, 1e-8)
-        assert abs(best - reverse) <= allowed, f"the derivative is not that of the function: {numbers}{self.held}"
+        assert abs(best - reverse) <= allowed, (
+            f"the derivative differs from finite differences of the function: {numbers}{self.held}"
+        )
         return Direction(forward, float(reverse), functools.partial(self.difference, seed, chosen))
 
     def difference(self, seed: Any, directions: Sequence[Any], step: float) -> float:

@@ -65,7 +65,7 @@ def implicit(
     if len(equations) != 1:
         raise WrongCall(
             f"implicit with {' and '.join(equations) or 'no equation'}",
-            instead="Give one of residual, fixed_point and minimum.",
+            instead="Give exactly one of residual, fixed_point and minimum.",
         )
     if linear not in _LINEAR:
         raise WrongCall(f"linear={linear!r}", instead='Write linear="lu", linear="gmres" or linear="cg".')
@@ -73,7 +73,7 @@ def implicit(
     if linear == "cg" and kind != "minimum":
         raise WrongCall(
             f'linear="cg" for a {kind.replace("_", " ")}',
-            why="It is for matrices that are symmetric and positive definite.",
+            why="Conjugate gradients need a symmetric and positive definite matrix.",
             instead='Write linear="gmres", or give minimum=.',
         )
     names = _names(solver, equation)
@@ -93,7 +93,7 @@ def fixed_point(step: Callable[..., Any], *, tolerance: float = 1e-12, most: int
     if len(names) < 2:
         raise WrongCall(
             f"fixed_point of {shown(step)}, which takes {len(names)} argument{'s' * (len(names) != 1)}",
-            instead="Give it the point, and after it what the fixed point depends on.",
+            instead="Its first parameter is the point; the others are what the fixed point depends on.",
         )
     plain = python_function(step)
     x, given = names[0], ", ".join(names[1:])
@@ -140,8 +140,8 @@ def _names(solver: Any, equation: Any) -> list[str]:
     if len(others) != len(own) + 1:
         raise WrongCall(
             f"{shown(equation)} takes {len(others)} arguments, and {shown(solver)} {len(own)}",
-            why=f"It is called with the solution and after it {', '.join(own) or 'nothing'}.",
-            instead="Give both the same parameters, after the solution.",
+            why=f"The equation gets the solution, then {', '.join(own) or 'nothing'}.",
+            instead="Give both functions the same parameters, after the solution.",
         )
     if not own:
         raise WrongCall(f"{shown(solver)} has no parameters", instead="Pass what the solution depends on.")
@@ -262,7 +262,7 @@ def is_solved(value: Any, size: Any, x: Any, tolerance: float) -> None:
     """ValueError unless a step of Newton's method, at a residual of this value, may be as small as the tolerance says:
     |F| = |J step| <= |J| |step|, where `size` is |J|, or less."""
     if np.sum(value * value) > (tolerance * size) ** 2 * max(np.sum(x * x), 1.0):
-        raise ValueError("the solver of an implicit function has not solved its equation: its residual is not small")
+        raise ValueError("the solver of an implicit function did not solve its equation: the residual is not small")
 
 
 def size_of(matrix: Any) -> Any:

@@ -351,7 +351,7 @@ def shuffle(things):
 @general(np.random.choice)
 def choice(a, size=None, replace=True, p=None):
     if np.ndim(a) > 1:
-        raise NotImplementedError("np.random.choice of an array that is no vector, which NumPy does not take")
+        raise NotImplementedError("np.random.choice of an array that is not a vector")
     if p is not None and not replace:
         raise NotImplementedError("np.random.choice with probabilities and without replacement")
     n = a if np.ndim(a) == 0 else a.size

@@ -20,7 +20,7 @@ decomposition = builtin.decomposition
 def as_coefficients(given):
     found = np.atleast_1d(np.asarray(given))
     if found.dtype.kind == "c" or found.ndim != 1:
-        raise NotImplementedError("a polynomial of complex coefficients, or of an array of several axes")
+        raise NotImplementedError("a polynomial with complex coefficients, or with coefficients in a matrix")
     return found.astype(float_type(found))
 
 
@@ -91,7 +91,7 @@ def made_polynomial(coef, domain=None, window=None, symbol="x"):
 def called(self, arg):
     # the method of all classes of numpy.polynomial
     if not isinstance(self, Polynomial):
-        raise NotImplementedError("a series of this kind: convert it where it is made, p.convert(kind=Polynomial)")
+        raise NotImplementedError("a series of this kind: convert it, p.convert(kind=Polynomial)")
     start, stop = self.domain
     first, last = self.window
     scale = (last - first) / (stop - start)

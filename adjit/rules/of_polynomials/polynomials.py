@@ -68,7 +68,7 @@ def of_complex_numbers(p, x):
 
 def as_coefficients(p):
     if np.ndim(p) != 1:
-        raise NotImplementedError("np.roots of what is no vector of coefficients")
+        raise NotImplementedError("np.roots of a value that is not a vector of coefficients")
     return p if p.dtype.kind == "f" else p.astype(np.float64)
 
 
@@ -193,7 +193,7 @@ def as_floats(c):
     """The coefficients without the zeros at the end, in an array of floats of its own."""
     given = np.atleast_1d(c)
     if given.ndim != 1 or given.dtype.kind == "c":
-        raise NotImplementedError("polynomials of several rows of coefficients, or of complex ones")
+        raise NotImplementedError("polynomials with a matrix of coefficients, or with complex ones")
     return given[: length_of(given)].astype(float_type(given))
 
 
@@ -232,7 +232,7 @@ def polydiv_of_lowest_first(c1, c2):
     left, right = as_floats(c1), as_floats(c2)
     n = right.size
     if right[n - 1] == 0:
-        raise ZeroDivisionError("a polynomial that is divided by zero")
+        raise ZeroDivisionError("a division of a polynomial by zero")
     rest = left.astype(common_dtype((left, right)))
     quotient = np.zeros(max(rest.size - n + 1, 1), rest.dtype)
     for step in range(rest.size - n + 1):

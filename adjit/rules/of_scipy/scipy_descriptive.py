@@ -20,7 +20,7 @@ decomposition = builtin.decomposition
 def samples(a, axis, nan_policy):
     """The samples as an array of floats, and the axis that they lie along."""
     if nan_policy != "propagate":
-        raise NotImplementedError("nan_policy: take out what is nan first")
+        raise NotImplementedError("nan_policy: remove the nan values first")
     a = np.asarray(a)
     a = a if a.dtype == np.float64 or a.dtype == np.float32 else a * 1.0
     if axis is None:

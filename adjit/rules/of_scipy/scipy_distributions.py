@@ -40,10 +40,10 @@ def parameters(names, given, named):
         raise NotImplementedError("a distribution with more arguments than it has parameters")
     for name in named:
         if name not in (*names, "loc", "scale"):
-            raise NotImplementedError("a distribution with an argument that is none of its parameters")
+            raise NotImplementedError("a distribution with an unknown argument")
     for name in names[len(given) :]:
         if name not in named:
-            raise NotImplementedError("a distribution without all of its shapes")
+            raise NotImplementedError("a distribution with a missing shape parameter")
     shapes = (*given[: len(names)], *[named[name] for name in names[len(given) :]])
     loc = given[len(names)] if len(given) > len(names) else named.get("loc", 0.0)
     scale = given[len(names) + 1] if len(given) > len(names) + 1 else named.get("scale", 1.0)

@@ -34,9 +34,9 @@ decomposition = builtin.decomposition
 
 def check_degree(x, k):
     if k != 1 and k != 3:
-        raise NotImplementedError("a spline of this degree: 1 and 3 are known")
+        raise NotImplementedError("a spline of this degree: adjit knows degrees 1 and 3")
     if x.size <= k:
-        raise ValueError("a spline through samples takes more of them than its degree.")
+        raise ValueError("a spline needs more samples than its degree.")
 
 
 def of_degree(x, y, k, first, last):
@@ -52,14 +52,16 @@ def of_degree(x, y, k, first, last):
 @decomposition(si.make_interp_spline)
 def through(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=True):
     if t is not None:
-        raise NotImplementedError("make_interp_spline with knots of its own: leave `t` out")
+        raise NotImplementedError("make_interp_spline with knots: leave `t` out")
     x, y = np.asarray(x), np.asarray(y)
     in_order(x, y)
     check_degree(x, k)
     if bc_type is None or bc_type == "not-a-knot":
         return Spline(x, of_degree(x, y, k, "not-a-knot", "not-a-knot"))
     if k != 3 or bc_type not in ("natural", "clamped"):
-        raise NotImplementedError("make_interp_spline with this bc_type: 'natural' and 'clamped' are, for cubics")
+        raise NotImplementedError(
+            "make_interp_spline with this bc_type: adjit knows 'natural' and 'clamped', for "
+            "cubic splines")
     return Spline(x, of_degree(x, y, k, end_condition(bc_type, False), end_condition(bc_type, True)))
 
 
@@ -90,13 +92,13 @@ def at_place_or(x, c, place, nu, ext):
         return at_place(x, c, within(x, place), nu, True)
     is_outside = (place < x[0]) | (place > x[x.size - 1])
     if ext == 2 and is_outside:
-        raise ValueError("a place outside of the samples, where the spline is to raise an error.")
+        raise ValueError("a point outside of the samples, where the spline raises an error.")
     return np.where(is_outside, 0.0, at_place(x, c, place, nu, True))
 
 
 def at_places_or(x, c, places, nu, ext):
     if nu < 0 or nu >= c.shape[0]:
-        raise ValueError("the order of a derivative is one from 0 to the degree of the spline.")
+        raise ValueError("the order of a derivative has to be between 0 and the degree of the spline.")
     return one_by_one(places, lambda place: at_place_or(x, c, place, nu, ext))
 
 
@@ -117,7 +119,9 @@ class Fitted:
 
     def antiderivative(self, n=1):
         if n != 1 or self.nu != 0:
-            raise NotImplementedError("this antiderivative of a spline: antiderivative() of the spline itself is known")
+            raise NotImplementedError(
+                "this antiderivative of a spline: adjit knows antiderivative() of the spline "
+                "itself")
         return Fitted(self.x, integrated(self.x, self.c), self.ext)
 
     def integral(self, a, b):
@@ -146,7 +150,7 @@ def interpolated(x, y, w=None, bbox=(None, None), k=3, ext=0, check_finite=False
 @decomposition(si.UnivariateSpline)
 def univariate(x, y, w=None, bbox=(None, None), k=3, s=None, ext=0, check_finite=False):
     if s is None or s != 0:
-        raise NotImplementedError("UnivariateSpline that smooths: with s=0 it goes through all samples, and is known")
+        raise NotImplementedError("a smoothing UnivariateSpline: adjit knows s=0, which goes through all samples")
     return fitted(x, y, w, bbox, k, ext)
 
 
@@ -167,11 +171,11 @@ def called_fitted(self, x, nu=0, ext=None):
 @decomposition(si.BSpline.__call__)
 def called_through(self, x, nu=0, extrapolate=None):
     if np.ndim(self.c) != 1:
-        raise NotImplementedError("a spline of several curves: make one of each")
+        raise NotImplementedError("a spline of more than one curve: create one spline per curve")
     if extrapolate is None:
         extrapolate = self.extrapolate
     if extrapolate == "periodic":
-        raise NotImplementedError("a periodic spline: take the remainder of the place by the period first")
+        raise NotImplementedError("a periodic spline: reduce the point by the period first, x % period")
     knots, c = pieces(self.t, self.c, self.k)
     return Spline(knots, c, extrapolate)(x, nu)
 
@@ -221,7 +225,7 @@ class Surface:
     def __call__(self, x, y, dx=0, dy=0, grid=True):
         dx, dy = dx + self.dx, dy + self.dy
         if dx < 0 or dx >= self.kx or dy < 0 or dy >= self.ky:
-            raise ValueError("the order of a derivative along an axis is one from 0 to the degree there, less one.")
+            raise ValueError("the order of a derivative along an axis has to be less than the degree there.")
         if grid:
             return on_lines(self, x, y, dx, dy)
         return at_points(self, x, y, dx, dy)
@@ -260,7 +264,7 @@ def at_points(of, x, y, dx, dy):
 def on_lines(of, x, y, dx, dy):
     x, y = np.atleast_1d(x), np.atleast_1d(y)
     if x.ndim > 1 or y.ndim > 1:
-        raise NotImplementedError("a spline on the lines of a grid that is given by matrices: write grid=False")
+        raise NotImplementedError("a spline on a grid that is given by matrices: write grid=False")
     if np.any(x[1:] < x[:-1]) or np.any(y[1:] < y[:-1]):
         raise ValueError("x and y must be in order when `grid` is True")
     out = np.empty((x.size, y.size))
@@ -280,7 +284,7 @@ def slopes_along(x, z, degree):
 @decomposition(si.RectBivariateSpline)
 def on_grid(x, y, z, bbox=(None, None, None, None), kx=3, ky=3, s=0, maxit=20):
     if s != 0:
-        raise NotImplementedError("RectBivariateSpline that smooths: with s=0 it goes through all points, and is known")
+        raise NotImplementedError("a smoothing RectBivariateSpline: adjit knows s=0, which goes through all points")
     if any(end is not None for end in bbox):
         raise NotImplementedError("RectBivariateSpline with `bbox`: leave it out")
     x, y, z = np.asarray(x), np.asarray(y), np.asarray(z) * 1.0
@@ -313,7 +317,7 @@ CORNER = ((0, 0), (1, 0), (0, 1), (1, 1))
 def called_on_grid(self, x, y, dx=0, dy=0, grid=True):
     kx, ky = self.degrees
     if kx not in (1, 3) or ky not in (1, 3):
-        raise NotImplementedError("a spline of these degrees: 1 and 3 are known")
+        raise NotImplementedError("a spline of this degree: adjit knows degrees 1 and 3")
     return Surface(*nodes(self), kx, ky)(x, y, dx, dy, grid)
 
 
@@ -325,5 +329,5 @@ def called_at_points(self, xi, yi, dx=0, dy=0):
 @decomposition(si.LSQUnivariateSpline, si.SmoothBivariateSpline, si.LSQBivariateSpline, si.make_lsq_spline)
 def smoothed(*given, **named):
     raise NotImplementedError(
-        "a spline that is fitted to samples: those that go through all of them are known, as make_interp_spline's"
+        "a spline that is fitted to samples: adjit knows splines through all samples, such as make_interp_spline"
     )

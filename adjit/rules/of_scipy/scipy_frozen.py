@@ -125,4 +125,4 @@ SUMMARIES = ("fit", "expect", "interval", "moment", "stats")
 
 @decomposition(*(getattr(one, name) for one in ALL for name in SUMMARIES if hasattr(one, name)))
 def summarised(*given, **named):
-    raise NotImplementedError("this method of a distribution: pdf, cdf, sf, ppf and their logarithms are known")
+    raise NotImplementedError("this method of a distribution: adjit knows pdf, cdf, sf, ppf and their logarithms")

@@ -58,7 +58,7 @@ def method_of(method):
     if method == "RK23" or method is RK23:
         return _RK23
     raise NotImplementedError(
-        "scipy.integrate.solve_ivp by this method: RK45, RK23 and DOP853 have a derivative here"
+        "scipy.integrate.solve_ivp with this method: adjit knows RK45, RK23 and DOP853"
     )
 
 

@@ -57,7 +57,7 @@ def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
     if np.ndim(y) > 2:
         raise NotImplementedError("scipy.integrate.cumulative_trapezoid of more than two axes: loop over them")
     if initial is not None and initial != 0:
-        raise NotImplementedError("scipy.integrate.cumulative_trapezoid with initial: write 0, as SciPy asks for")
+        raise NotImplementedError("scipy.integrate.cumulative_trapezoid with this `initial`: write initial=0")
     samples = along(y, axis)
     areas = widths(x, y, dx, axis) * (samples[..., 1:] + samples[..., :-1]) / 2.0
     ahead = 0 if initial is None else 1
@@ -94,7 +94,7 @@ def simpson(y, x=None, dx=1.0, axis=-1):
     if np.ndim(y) > 2 and axis != -1 and axis != np.ndim(y) - 1:
         raise NotImplementedError("scipy.integrate.simpson along an inner axis of three: turn it to the end first")
     if x is not None and np.ndim(x) > 1:
-        raise NotImplementedError("scipy.integrate.simpson with places of more than one axis: loop over the rows")
+        raise NotImplementedError("scipy.integrate.simpson with points in a matrix: loop over the rows")
     samples = along(y, axis)
     h = np.full(samples.shape[samples.ndim - 1] - 1, 1.0) * dx if x is None else widths(x, y, dx, axis)
     return sum_of(simpson_weights(h * 1.0) * samples, samples)

@@ -35,7 +35,7 @@ def at_place(x, c, place, nu, extrapolate):
 
 def at_places(x, c, places, nu, extrapolate):
     if nu < 0:
-        raise NotImplementedError("a spline's derivative of a negative order: call its antiderivative()")
+        raise NotImplementedError("a derivative of a negative order of a spline: call its antiderivative()")
     return one_by_one(places, lambda place: at_place(x, c, place, nu, extrapolate))
 
 
@@ -97,7 +97,9 @@ class Spline:
 
     def antiderivative(self, nu=1):
         if nu != 1 or self.nu != 0:
-            raise NotImplementedError("this antiderivative of a spline: antiderivative() of the spline itself is known")
+            raise NotImplementedError(
+                "this antiderivative of a spline: adjit knows antiderivative() of the spline "
+                "itself")
         return Spline(self.x, integrated(self.x, self.c), self.extrapolate)
 
     def integrate(self, a, b):
@@ -109,11 +111,11 @@ class Spline:
 @decomposition(si.PPoly.__call__)
 def called(self, x, nu=0, extrapolate=None):
     if np.ndim(self.c) != 2:
-        raise NotImplementedError("a spline of several curves: make one of each")
+        raise NotImplementedError("a spline of more than one curve: create one spline per curve")
     if extrapolate is None:
         extrapolate = self.extrapolate
     if extrapolate == "periodic":
-        raise NotImplementedError("a periodic spline: take the remainder of the place by the period first")
+        raise NotImplementedError("a periodic spline: reduce the point by the period first, x % period")
     return at_places(self.x, self.c, x, nu, extrapolate)
 
 
@@ -179,7 +181,7 @@ def coefficients(x, y, s):
 
 def in_order(x, y):
     if x.ndim != 1 or y.ndim != 1:
-        raise NotImplementedError("a spline of several curves: make one of each")
+        raise NotImplementedError("a spline of more than one curve: create one spline per curve")
     if x.size < 2 or x.size != y.size:
         raise ValueError("`x` and `y` must have the same length, of at least 2.")
     for k in range(x.size - 1):
@@ -190,7 +192,7 @@ def in_order(x, y):
 @decomposition(si.CubicSpline)
 def cubic_spline(x, y, axis=0, bc_type="not-a-knot", extrapolate=None):
     if isinstance(bc_type, str) and bc_type not in ("not-a-knot", "natural", "clamped"):
-        raise NotImplementedError("CubicSpline with this bc_type: 'not-a-knot', 'natural' and 'clamped' are known")
+        raise NotImplementedError("CubicSpline with this bc_type: adjit knows 'not-a-knot', 'natural' and 'clamped'")
     x, y = np.asarray(x), np.asarray(y)
     in_order(x, y)
     s = slopes_at_knots(x, y, end_condition(bc_type, False), end_condition(bc_type, True))
@@ -261,11 +263,11 @@ def slopes_of_akima(x, y):
 @decomposition(si.Akima1DInterpolator)
 def akima_spline(x, y, axis=0, *, method="akima", extrapolate=None):
     if method != "akima":
-        raise NotImplementedError("Akima1DInterpolator of another method than 'akima'")
+        raise NotImplementedError("Akima1DInterpolator with a method other than 'akima'")
     x, y = np.asarray(x), np.asarray(y)
     in_order(x, y)
     if x.size < 3:
-        raise NotImplementedError("Akima1DInterpolator of two places: that is a line")
+        raise NotImplementedError("Akima1DInterpolator of two points: use a line")
     return Spline(x, coefficients(x, y, slopes_of_akima(x, y)), False if extrapolate is None else extrapolate)
 
 
@@ -366,11 +368,11 @@ class Cubics:
 def interp1d(x, y, kind="linear", axis=-1, copy=True, bounds_error=None, fill_value=np.nan, assume_sorted=False):
     if kind not in ("linear", "slinear", 1, "cubic", 3, "previous", "zero", 0, "next", "nearest"):
         raise NotImplementedError(
-            "interp1d of this kind: 'linear', 'cubic', 'previous', 'next' and 'nearest' are known"
+            "interp1d of this kind: adjit knows 'linear', 'cubic', 'previous', 'next' and 'nearest'"
         )
     x, y = np.asarray(x), np.asarray(y)
     if y.ndim != 1:
-        raise NotImplementedError("interp1d of several curves: make one of each")
+        raise NotImplementedError("interp1d of more than one curve: create one per curve")
     if fill_value != "extrapolate" and bounds_error is None:
         bounds_error = not isinstance(fill_value, tuple) and np.isnan(fill_value)
     if not assume_sorted:
@@ -378,7 +380,7 @@ def interp1d(x, y, kind="linear", axis=-1, copy=True, bounds_error=None, fill_va
         x, y = x[order], y[order]
     if kind in ("cubic", 3):
         if x.size < 4:
-            raise ValueError("The number of derivatives at boundaries does not match: give at least 4 places.")
+            raise ValueError("The number of derivatives at boundaries does not match: give at least 4 points.")
         slopes = slopes_at_knots(x, y, "not-a-knot", "not-a-knot")
         return Cubics(x, coefficients(x, y, slopes), fill_value, bounds_error)
     if kind in ("previous", "zero", 0):
@@ -392,7 +394,7 @@ def interp1d(x, y, kind="linear", axis=-1, copy=True, bounds_error=None, fill_va
 def called_lines(self, x):
     # the class that has this method has others than interp1d, too
     if not isinstance(self, si.interp1d) or self._kind != "linear" or np.ndim(self.y) != 1:
-        raise NotImplementedError("this interpolator: splines, and linear interp1d of one curve, are known")
+        raise NotImplementedError("this interpolator: adjit knows splines, and linear interp1d of one curve")
     outside = "extrapolate" if self._extrapolate else (self._fill_value_below.item(), self._fill_value_above.item())
     return Lines(self.x, self.y, outside, self.bounds_error)(x)
 
@@ -471,9 +473,9 @@ def on_grid(grid, values, xi, bounds_error, fill_value):
 @decomposition(si.RegularGridInterpolator)
 def grid_interpolator(points, values, method="linear", bounds_error=True, fill_value=np.nan):
     if method != "linear":
-        raise NotImplementedError("RegularGridInterpolator of another method than 'linear'")
+        raise NotImplementedError("RegularGridInterpolator with a method other than 'linear'")
     if not isinstance(points, (tuple, list)) or len(points) > 3 or np.ndim(values) != len(points):
-        raise NotImplementedError("RegularGridInterpolator of more than three axes, or of values that are no numbers")
+        raise NotImplementedError("RegularGridInterpolator of more than three axes, or of values that are not numbers")
     grid = tuple([np.asarray(one) for one in points])
     for axis, knots in enumerate(grid):
         if knots.size != values.shape[axis] or np.any(knots[1:] <= knots[:-1]):
@@ -491,5 +493,5 @@ def called_grid(self, xi):
 @decomposition(si.splrep, si.splev, si.griddata, si.interpn, si.RBFInterpolator)
 def others(*given, **named):
     raise NotImplementedError(
-        "this interpolation: CubicSpline, PchipInterpolator, interp1d and RegularGridInterpolator are known"
+        "this interpolation: adjit knows CubicSpline, PchipInterpolator, interp1d and RegularGridInterpolator"
     )

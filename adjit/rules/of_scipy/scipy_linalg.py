@@ -123,7 +123,9 @@ def norm(a, ord=None, axis=None, keepdims=False, check_finite=True):
     if isinstance(axis, tuple) and (ord is None or ord == "fro"):
         return lengths(np.sum(a * a, axis=axis, keepdims=keepdims))
     if isinstance(axis, tuple) or (ord is not None and ord != 1 and ord != 2):
-        raise NotImplementedError("scipy.linalg.norm along an axis, of an order but 1 and 2: loop over the vectors")
+        raise NotImplementedError(
+            "scipy.linalg.norm along an axis, of an order other than 1 and 2: loop over the "
+            "vectors")
     if ord == 1:
         return np.sum(np.abs(a), axis=axis, keepdims=keepdims)
     return lengths(np.sum(a * a, axis=axis, keepdims=keepdims))
@@ -176,7 +178,7 @@ def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
 def lu_factor(a, overwrite_a=False, check_finite=True):
     a = floats(a)
     if a.shape[0] != a.shape[1]:
-        raise NotImplementedError("scipy.linalg.lu_factor of a matrix that is not square has no derivative here")
+        raise NotImplementedError("scipy.linalg.lu_factor of a matrix that is not square has no derivative")
     piv = exchanges(a)
     return eliminated(a[order_of_rows(piv, a.shape[0])]), piv
 
@@ -241,7 +243,7 @@ def svdvals(a, overwrite_a=False, check_finite=True):
 @decomposition(sl.eigh)
 def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1, check_finite=True):
     if type != 1:
-        raise NotImplementedError("scipy.linalg.eigh of another type than 1: write the matrices so")
+        raise NotImplementedError("scipy.linalg.eigh with a type other than 1: transform the matrices to type 1")
     square = floats(a) if lower else np.ascontiguousarray(floats(a).T)
     if b is None:
         return np.linalg.eigvalsh(square) if eigvals_only else np.linalg.eigh(square)
@@ -340,14 +342,16 @@ def sqrtm(A):
 @decomposition(sl.logm)
 def logm(A):
     raise NotImplementedError(
-        "scipy.linalg.logm has no derivative here; of a symmetric matrix it is (v * np.log(w)) @ v.T with w, v = eigh"
+        "scipy.linalg.logm has no derivative: for a symmetric matrix write w, v = np.linalg.eigh(a), (v * "
+        "np.log(w)) @ v.T"
     )
 
 
 @decomposition(sl.fractional_matrix_power, sl.funm, sl.signm, sl.sinm, sl.cosm, sl.tanm, sl.sinhm, sl.coshm, sl.tanhm)
 def other_functions(*given, **named):
     raise NotImplementedError(
-        "this function of a matrix: expm and sqrtm are known; of a symmetric one, (v * f(w)) @ v.T with w, v = eigh"
+        "this function of a matrix: adjit knows expm and sqrtm. For a symmetric matrix write w, v = "
+        "np.linalg.eigh(a), (v * f(w)) @ v.T"
     )
 
 
@@ -358,7 +362,7 @@ def eig(*given, **named):
 
 @decomposition(sl.orth, sl.null_space, sl.schur, sl.hessenberg)
 def bases(*given, **named):
-    raise NotImplementedError("a basis that is one of many, which have no derivative: take svd, eigh or qr")
+    raise NotImplementedError("a basis that is not unique, and has no derivative: use svd, eigh or qr")
 
 
 @decomposition(sl.solve_sylvester)

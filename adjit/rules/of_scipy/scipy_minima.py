@@ -30,7 +30,7 @@ def moving(f, found):
     """The minimum that was found inside, as the function of what f depends on."""
     level, curvature = stop_gradient(grad(f)(found)), stop_gradient(grad(grad(f))(found))
     if curvature == 0.0:
-        raise ValueError("a minimum has no derivative where the second one of the function is zero")
+        raise ValueError("a minimum has no derivative where the second derivative of the function is zero")
     x = found
     for _ in range(ORDERS):
         x = x - (grad(f)(x) - level) / curvature
@@ -212,7 +212,7 @@ def start_of(f, bracket):
     low, high = min(a, c), max(a, c)
     f_low, f_b, f_high = f(low), f(b), f(high)
     if not (low < b and b < high and f_b < f_low and f_b < f_high):
-        raise ValueError("the bracket of a minimum is not in order, or its middle is not the lowest place")
+        raise ValueError("the bracket of a minimum is not in order, or its middle is not its lowest point")
     return low, b, high, f_b, 3
 
 
@@ -240,7 +240,9 @@ def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=No
     if used == "bounded":
         return bounded(f, bounds, asked.get("xatol", 1e-5 if tol is None else tol), most)
     if used != "brent":
-        raise NotImplementedError("scipy.optimize.minimize_scalar by this method: brent finds the same minimum")
+        raise NotImplementedError(
+            "scipy.optimize.minimize_scalar with this method: use brent, which finds the "
+            "same minimum")
     return free(f, bracket, asked.get("xtol", 1.48e-8 if tol is None else tol), most)
 
 

@@ -91,7 +91,9 @@ def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, o
 def correlated(x, weights, mode, cval):
     """Two axes at once."""
     if np.ndim(x) != 2:
-        raise NotImplementedError("correlate and convolve of scipy.ndimage in other than two axes: use those along one")
+        raise NotImplementedError(
+            "correlate and convolve of scipy.ndimage, of an array that is not a matrix: use "
+            "correlate1d and convolve1d")
     (rows, columns), (m, n) = x.shape, weights.shape
     out = np.zeros((rows, columns))
     for i in range(rows):

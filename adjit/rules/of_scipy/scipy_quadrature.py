@@ -113,7 +113,7 @@ def parts_of(f, bounds, absolute, relative, most):
         count += 1
         total, error = np.sum(sums), np.sum(errors)
     if not error <= max(absolute, relative * abs(total)):
-        raise ValueError("quad: the integral does not come to its tolerance: it may diverge, or be singular inside")
+        raise ValueError("quad: the integral does not reach its tolerance: it may diverge, or be singular inside")
     return piece[:count].copy(), start[:count].copy(), width[:count].copy(), error
 
 

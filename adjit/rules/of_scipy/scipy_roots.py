@@ -61,7 +61,7 @@ def moving(f, found):
     """The root of f that was found, as the function of what f depends on."""
     level, slope = stop_gradient(f(found)), stop_gradient(grad(f)(found))
     if slope == 0.0:
-        raise ValueError("a root has no derivative where that of the function is zero")
+        raise ValueError("a root has no derivative where the derivative of the function is zero")
     x = found
     for _ in range(ORDERS):
         x = x - (f(x) - level) / slope
@@ -73,7 +73,7 @@ def moving_each(f, found):
     level, change = jvp(f, (found,), (np.ones_like(found),))
     level, slope = stop_gradient(level), stop_gradient(change)
     if np.any(slope == 0.0):
-        raise ValueError("a root has no derivative where that of the function is zero")
+        raise ValueError("a root has no derivative where the derivative of the function is zero")
     x = found
     for _ in range(ORDERS):
         x = x - (f(x) - level) / slope
@@ -316,7 +316,7 @@ def between(f, a, b, xtol, rtol, most, method):
 
 def given_out(f, found, is_root, trips, calls, full_output, disp, method):
     if disp and not is_root:
-        raise RuntimeError("Failed to converge: more iterations are asked for than maxiter, or a slope is zero")
+        raise RuntimeError("Failed to converge: maxiter is reached, or a slope is zero")
     x = moving(f, found)
     if full_output:
         return x, RootResults(x, trips, calls, is_root, "converged" if is_root else "convergence error", method)
@@ -377,7 +377,7 @@ def newton(
     else:
         places, is_root = stop_gradient(by_slopes_each(f, slope_of, curvature_of, start, tol, maxiter))
     if not np.any(is_root):
-        raise RuntimeError("some failed to converge: more iterations are asked for than maxiter, or a slope is zero")
+        raise RuntimeError("some failed to converge: maxiter is reached, or a slope is zero")
     return moving_each(f, places)
 
 
@@ -430,7 +430,7 @@ def root_scalar(
         found = between(own, bracket[0], bracket[1], within, share, most, used)
         return given_out(own, *found, True, False, used)[1]
     if used not in ("secant", "newton", "halley"):
-        raise NotImplementedError("scipy.optimize.root_scalar by this method: brentq finds a root in an interval, too")
+        raise NotImplementedError("scipy.optimize.root_scalar with this method: use brentq")
     within, share = 1.48e-8 if xtol is None else xtol, 0.0 if rtol is None else rtol
     slope_of, curvature_of = None, None
     if used != "secant":

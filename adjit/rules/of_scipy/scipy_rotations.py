@@ -133,7 +133,7 @@ def of_matrix(m):
 def axes_of(seq):
     """The numbers of the axes, and whether they are those of the turned body."""
     if not 1 <= len(seq) <= 3 or not (set(seq) <= set("xyz") or set(seq) <= set("XYZ")):
-        raise ValueError(f"axes are up to 3 of 'xyz', or of 'XYZ', not {seq!r}")
+        raise ValueError(f"axes are up to 3 letters of 'xyz', or of 'XYZ', not {seq!r}")
     if any(one == other for one, other in itertools.pairwise(seq)):
         raise ValueError(f"Expected consecutive axes to be different, got {seq}")
     return tuple("xyz".index(axis) for axis in seq.lower()), seq.isupper()
@@ -321,7 +321,7 @@ def from_euler(seq, angles, degrees=False):
 @decomposition(Rotation.identity)
 def identity(num=None, *, shape=None):
     if shape is not None:
-        raise NotImplementedError("Rotation.identity with `shape`: give how many, or nothing")
+        raise NotImplementedError("Rotation.identity with `shape`: give a number, or nothing")
     one = np.array([0.0, 0.0, 0.0, 1.0])
     return Turn(one if num is None else np.zeros((num, 4)) + one)
 
@@ -333,4 +333,4 @@ def applied(self, vectors, inverse=False):
 
 @decomposition(Rotation.from_mrp, Rotation.from_davenport, Rotation.align_vectors, Rotation.concatenate)
 def others(*given, **named):
-    raise NotImplementedError("this rotation: from_quat, from_rotvec, from_matrix and from_euler are known")
+    raise NotImplementedError("this rotation: adjit knows from_quat, from_rotvec, from_matrix and from_euler")

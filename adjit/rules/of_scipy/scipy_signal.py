@@ -63,7 +63,7 @@ def correlate(in1, in2, mode="full", method="auto"):
 @decomposition(ss.convolve2d)
 def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
     if boundary != "fill" or fillvalue != 0:
-        raise NotImplementedError("scipy.signal.convolve2d with another boundary than zeros: np.pad the array first")
+        raise NotImplementedError("scipy.signal.convolve2d with a boundary other than zeros: call np.pad first")
     in1, in2 = np.asarray(in1), np.asarray(in2)
     whole = full_2d(in1, in2)
     if mode == "full":
@@ -86,7 +86,7 @@ def lfilter(b, a, x, axis=-1, zi=None):
         raise NotImplementedError("scipy.signal.lfilter with initial conditions: write the recurrence as a loop")
     b, a, x = np.atleast_1d(np.asarray(b)), np.atleast_1d(np.asarray(a)), np.asarray(x)
     if axis != -1 and axis != x.ndim - 1:
-        raise NotImplementedError("scipy.signal.lfilter along another axis than the last: transpose first")
+        raise NotImplementedError("scipy.signal.lfilter along an axis other than the last: transpose first")
     out = np.zeros(x.shape, common_dtype((b / a[0], x)))
     for k in range(x.shape[x.ndim - 1]):
         for j in range(min(b.size, k + 1)):
@@ -115,7 +115,9 @@ def sosfilt(sos, x, axis=-1, zi=None):
 def savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="interp", cval=0.0):
     x = np.asarray(x)
     if x.ndim != 1 or mode != "interp" or window_length % 2 == 0:
-        raise NotImplementedError("scipy.signal.savgol_filter but of a vector, in mode 'interp', with an odd window")
+        raise NotImplementedError(
+            "scipy.signal.savgol_filter: adjit knows it for a vector, in mode 'interp', with "
+            "an odd window")
     if window_length > x.size:
         raise ValueError("If mode is 'interp', window_length must be less than or equal to the size of x.")
     # at both ends the polynomial of the first or the last window, at its other places
@@ -137,11 +139,11 @@ def savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode
 def detrend(data, axis=-1, type="linear"):
     data = np.asarray(data)
     if axis != -1 and axis != data.ndim - 1:
-        raise NotImplementedError("scipy.signal.detrend along another axis than the last: transpose first")
+        raise NotImplementedError("scipy.signal.detrend along an axis other than the last: transpose first")
     centred = data - np.sum(data, axis=-1, keepdims=True) / data.shape[data.ndim - 1]
     if type in ("constant", "c"):
         return centred
     if type not in ("linear", "l"):
-        raise NotImplementedError("scipy.signal.detrend of this type: 'linear' and 'constant' are known")
+        raise NotImplementedError("scipy.signal.detrend with this type: adjit knows 'linear' and 'constant'")
     places = np.arange(data.shape[data.ndim - 1]) - 0.5 * (data.shape[data.ndim - 1] - 1)
     return centred - np.sum(centred * places, axis=-1, keepdims=True) / np.sum(places * places) * places

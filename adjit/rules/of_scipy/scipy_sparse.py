@@ -82,7 +82,7 @@ def as_factor(x, size):
     """What a matrix is multiplied with, of as many rows as that has columns."""
     x = np.asarray(x)
     if x.ndim != 1 and x.ndim != 2:
-        raise NotImplementedError("a sparse matrix times an array that is no vector and no matrix")
+        raise NotImplementedError("a sparse matrix times an array that is neither a vector nor a matrix")
     if x.shape[0] != size:
         raise ValueError("matmul: dimension mismatch with signature (n,k=?),(k,m)->(n,m)")
     return x
@@ -278,7 +278,7 @@ class Compressed:
         if is_sparse(other):
             return self.plus(other, 1.0)
         if self.is_matrix:
-            raise NotImplementedError("a sparse matrix and a dense one, which gives np.matrix: write .toarray()")
+            raise NotImplementedError("a sparse matrix with a dense one, which returns np.matrix: write .toarray()")
         return self.toarray() + other
 
     def __radd__(self, other):
@@ -292,7 +292,7 @@ class Compressed:
 
     def __pow__(self, other):
         if self.is_matrix:
-            raise NotImplementedError("a power of a sparse matrix: multiply with the vector once and again")
+            raise NotImplementedError("a power of a sparse matrix: multiply with the vector repeatedly")
         return self.power(other)
 
     def __getitem__(self, index):
@@ -304,7 +304,7 @@ class Compressed:
                 if self.indices[k] == minor:
                     total += self.data[k]
             return total
-        raise NotImplementedError("a part of a sparse matrix: take it of .toarray(), or read .data and .indices")
+        raise NotImplementedError("a part of a sparse matrix: use a part of .toarray(), or .data and .indices")
 
     def sum(self, axis=None):
         if axis is None:
@@ -324,7 +324,7 @@ class Compressed:
 
     def todense(self):
         if self.is_matrix:
-            raise NotImplementedError("todense, which gives np.matrix: write .toarray()")
+            raise NotImplementedError("todense, which returns np.matrix: write .toarray()")
         return self.toarray()
 
     def diagonal(self):
@@ -601,7 +601,8 @@ builtin.stands_for(sp.dia_array, DiaArray)
 
 # --------------------------------------------------------------------------------------------------------- made inside
 
-OTHERWISE = "is made of (data, indices, indptr) or (data, (row, col)) here: of an array, they hang on its values"
+OTHERWISE = ("is created from (data, indices, indptr) or (data, (row, col)): the pattern of an array depends on its "
+    "values")
 
 
 def inside(indices, size):

@@ -27,7 +27,7 @@ def in_format(made, format, usual):
         return made.tocoo()
     if asked == "dia":
         return made
-    raise NotImplementedError("a sparse matrix in this format: csr, csc, coo and dia are known here")
+    raise NotImplementedError("a sparse matrix in this format: adjit knows csr, csc, coo and dia")
 
 
 def of_elements(is_array, elements, rows, columns, shape):

@@ -49,7 +49,9 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True):
 @decomposition(sla.spsolve_triangular)
 def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, unit_diagonal=False):
     if unit_diagonal:
-        raise NotImplementedError("scipy.sparse.linalg.spsolve_triangular with unit_diagonal: put ones there")
+        raise NotImplementedError(
+            "scipy.sparse.linalg.spsolve_triangular with unit_diagonal: store ones on the "
+            "diagonal")
     return solution(A, b)
 
 
@@ -96,4 +98,4 @@ def iterated(*given, **named):
 
 @decomposition(sla.expm, sla.expm_multiply, sla.norm, sla.eigs, sla.eigsh, sla.svds)
 def other(*given, **named):
-    raise NotImplementedError("this function of sparse matrices: take .toarray(), and what np.linalg has for it")
+    raise NotImplementedError("this function of sparse matrices: use .toarray() and a function of np.linalg")

@@ -38,7 +38,7 @@ def distance(a, b, metric):
 @decomposition(ssd.cdist)
 def cdist(XA, XB, metric="euclidean"):
     if metric not in (*EUCLIDEAN, *SQUARED, *BY_BLOCKS, "chebyshev", "cosine"):
-        raise NotImplementedError("cdist of this metric: take euclidean, sqeuclidean, cityblock, chebyshev or cosine")
+        raise NotImplementedError("cdist of this metric: use euclidean, sqeuclidean, cityblock, chebyshev or cosine")
     XA, XB = np.asarray(XA), np.asarray(XB)
     out = np.empty((XA.shape[0], XB.shape[0]))
     for i in range(XA.shape[0]):
@@ -50,7 +50,7 @@ def cdist(XA, XB, metric="euclidean"):
 @decomposition(ssd.pdist)
 def pdist(X, metric="euclidean"):
     if metric not in (*EUCLIDEAN, *SQUARED, *BY_BLOCKS, "chebyshev", "cosine"):
-        raise NotImplementedError("pdist of this metric: take euclidean, sqeuclidean, cityblock, chebyshev or cosine")
+        raise NotImplementedError("pdist of this metric: use euclidean, sqeuclidean, cityblock, chebyshev or cosine")
     X = np.asarray(X)
     n = X.shape[0]
     out = np.empty(n * (n - 1) // 2)

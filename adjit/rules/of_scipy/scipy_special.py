@@ -83,7 +83,9 @@ partials(sc.binom, binom)
 @decomposition(sc.comb)
 def comb(N, k, exact=False, repetition=False):
     if exact:
-        raise NotImplementedError("scipy.special.comb of whole numbers without end: write exact=False, or math.comb")
+        raise NotImplementedError(
+            "scipy.special.comb of Python integers with exact=True: write exact=False, or "
+            "math.comb")
     if repetition:
         return comb(N + k - 1, k)
     return np.where((k <= N) & (N >= 0) & (k >= 0), sc.binom(N, k), 0.0)
@@ -92,7 +94,9 @@ def comb(N, k, exact=False, repetition=False):
 @decomposition(sc.perm)
 def perm(N, k, exact=False):
     if exact:
-        raise NotImplementedError("scipy.special.perm of whole numbers without end: write exact=False, or math.perm")
+        raise NotImplementedError(
+            "scipy.special.perm of Python integers with exact=True: write exact=False, or "
+            "math.perm")
     return np.where((k <= N) & (N >= 0) & (k >= 0), sc.poch(N - k + 1, k), 0.0)
 
 

@@ -421,7 +421,7 @@ decomposition(stats.binom.pmf)(lambda k, n, p, loc=0.0: np.exp(binom_logpmf(k, n
 
 def multivariate_normal_logpdf(x, mean, cov):
     if np.ndim(mean) != 1 or np.ndim(cov) != 2:
-        raise NotImplementedError("multivariate_normal with a mean that is no vector, or a cov that is no matrix")
+        raise NotImplementedError("multivariate_normal with a mean that is not a vector, or a cov that is not a matrix")
     # of both triangles, so that the derivative is symmetric; of what is not positive definite there is no factor
     factor = np.linalg.cholesky(0.5 * (cov + cov.T))
     offsets = x - mean

@@ -180,7 +180,7 @@ class OptimizeResult:
 @decomposition(so.root)
 def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, options=None):
     if method != "hybr" and method != "lm":
-        raise NotImplementedError("scipy.optimize.root by this method: hybr and lm have a derivative here")
+        raise NotImplementedError("scipy.optimize.root with this method: adjit knows hybr and lm")
     if callback is not None:
         raise NotImplementedError("scipy.optimize.root with a callback: leave it out")
     whole = with_arguments(fun, args)

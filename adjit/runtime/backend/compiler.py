@@ -62,11 +62,11 @@ class Reading(FindsTypes, FunctionPass):
         tree = texts.syntax_of(state.func_id.func) if is_reading() else None
         try:
             if tree is None:
-                raise NotRead("its text is not at hand")
+                raise NotRead("its source is not available")
             record = read(state, tree, _stand_in)
             fault = os.environ.get("ADJIT_VERIFY") and fault_of(state.func_ir.blocks, record.called, record.events)
             if fault:
-                raise InternalError(f"{state.func_id.func_qualname} is compiled as what it does not say: {fault}")
+                raise InternalError(f"{state.func_id.func_qualname} is compiled to other code than its source: {fault}")
         except NotRead as why:
             not_read.append(f"{state.func_id.func_qualname}: {why}")
             _numbas_passes(state).run(state)
@@ -89,7 +89,7 @@ def _numbas_passes(state: Any) -> PassManager:
         for step, title in part.passes:
             made.add_pass(step, title)
             if step is InlineClosureLikes:
-                made.add_pass(StandIns, "callees that need no compilation of their own")
+                made.add_pass(StandIns, "callees that need no separate compilation")
     made.finalize()
     return made
 

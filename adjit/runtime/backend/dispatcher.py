@@ -136,7 +136,9 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
             raise
         except errors.NumbaError as fault:
             shown = next((line for line in str(fault).splitlines()[1:] if line.strip()), str(fault))
-            raise InternalError(f"numba does not compile the code generated for {self.owner!r}", why=shown) from fault
+            raise InternalError(
+                f"numba does not compile the code that adjit generated for {self.owner!r}", why=shown
+            ) from fault
 
 
 class _Plain:

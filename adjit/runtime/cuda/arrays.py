@@ -46,9 +46,9 @@ def given(owner: str, name: str, value: Any) -> Any:
         return tuple(given(owner, name, part) for part in value)
     if isinstance(value, np.ndarray) and not is_device_array(value):
         raise WrongDevice(
-            f"argument `{name}` of {owner} is an array of NumPy's, which is not on the device",
-            why='target="cuda" copies nothing to the device by itself.',
-            instead=f"Pass {MODULE}.cuda.to_device(...) of it, cupy.asarray(...), or a torch tensor on the device.",
+            f"argument `{name}` of {owner} is a NumPy array, which is not on the device",
+            why='With target="cuda" adjit copies nothing to the device.',
+            instead=f"Pass {MODULE}.cuda.to_device({name}), cupy.asarray({name}), or a torch tensor on the device.",
         )
     return as_device_array(value) if is_device_array(value) else value
 
@@ -94,8 +94,8 @@ def check_one_device(owner: str, arguments: Sequence[Any]) -> None:
         numbers = " and ".join(map(str, sorted(found)))
         raise WrongDevice(
             f"arguments of {owner} are on devices {numbers}",
-            why="Kernels run on one, and see its memory.",
-            instead="Pass copies on one device.",
+            why="A kernel runs on one device, and sees only its memory.",
+            instead="Copy all of them to one device.",
         )
 
 

@@ -27,7 +27,7 @@ from adjit.runtime.library.gpus import ASKED, BACKEND, MODULE, PACKAGES, SIMULAT
 def _imported() -> Any:
     if not SIMULATED and BACKEND not in PACKAGES:
         raise WrongCall(
-            f"ADJIT_CUDA_BACKEND={ASKED}, which nothing is known of",
+            f"unknown ADJIT_CUDA_BACKEND={ASKED}",
             instead=f"Set it to {' or '.join(PACKAGES)}, or leave it out.",
         )
     if not SIMULATED and not is_installed(BACKEND):
@@ -39,7 +39,7 @@ def _imported() -> Any:
     if not SIMULATED and not hasattr(np, "row_stack"):
         raise Unsupported(
             f"{BACKEND} with NumPy {np.__version__}",
-            why="What it compiles for arrays asks NumPy for functions that are gone from version 2.5 on.",
+            why="Its code for arrays needs functions that NumPy removed in version 2.5.",
             instead="pip install 'numpy<2.5'",
         )
     return importlib.import_module(f"{MODULE}.cuda")

@@ -23,7 +23,7 @@ import numpy as np
 
 Kind = Literal["load", "store", "atomic"]
 Place = tuple[int, ...]
-UNWRITTEN = "is read before anything is stored there"
+UNWRITTEN = "is read before it is stored"
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Notes:
     def promised(self, name: str, element: int, place: Place) -> None:
         """Takes note of an element of an array whose elements are all different."""
         if self._promised.setdefault((name, element), place) != place:
-            self._broken.append(f"{name}, which adjit.cuda.unique was promised of, has {element} twice")
+            self._broken.append(f"{name}, marked with adjit.cuda.unique, contains {element} twice")
 
     def faults(self) -> list[str]:
         """What is wrong, each once."""

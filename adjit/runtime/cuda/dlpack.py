@@ -51,8 +51,8 @@ def described(array: Any, stream: int | None) -> tuple[dict[str, Any], Any]:
     size = tensor.bits // 8
     if tensor.lanes != 1 or tensor.code not in _KINDS or size not in (1, 2, 4, 8, 16):
         raise TypeMismatch(
-            f"an array of {tensor.bits} bits an element (DLPack's type {tensor.code}, {tensor.lanes} lanes)",
-            instead="Pass one of float64, float32, integers or booleans.",
+            f"an array with elements of {tensor.bits} bits (DLPack's type {tensor.code}, {tensor.lanes} lanes)",
+            instead="Pass an array of float64, float32, integers or booleans.",
         )
     shape = tuple(tensor.shape[k] for k in range(tensor.ndim))
     strides = tuple(tensor.strides[k] * size for k in range(tensor.ndim)) if tensor.strides else None

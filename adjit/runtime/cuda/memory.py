@@ -196,7 +196,7 @@ def are_apart(*arrays: Any) -> bool:
 def check_apart(array: Any) -> None:
     """Aliased if elements of an array that is written share memory."""
     if overlaps_itself.py_func(alias(array)):
-        raise Aliased("elements of an argument share memory, as after np.broadcast_to, and the function writes into it")
+        raise Aliased("the function writes into an argument whose elements share memory, as after np.broadcast_to")
 
 
 def check_separate(left: Any, right: Any) -> None:
@@ -208,7 +208,7 @@ def check_separate(left: Any, right: Any) -> None:
     except np.exceptions.TooHardError:
         shared = True
     if shared:
-        raise Aliased("two arguments share memory and the function writes into one of them")
+        raise Aliased("two arguments share memory, and the function writes into one of them")
 
 
 _WORK = 1000  # candidates that are looked at: elements in turn, as of the words of states, take one

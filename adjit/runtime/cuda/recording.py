@@ -68,7 +68,7 @@ class Recorded:
             _call("cuStreamEndCapture", self._handle, ctypes.byref(graph))
         except WrongCall as fault:
             raise WrongCall(
-                "something in a graph cannot be recorded",
+                "an operation in a graph that cannot be recorded",
                 why=f"{fault.what}.",
                 instead="Launch your own kernels on `adjit.cuda.current()`, and read arrays and synchronize outside.",
             ) from None
@@ -123,8 +123,8 @@ def check_ours() -> None:
     if status.value:
         raise WrongCall(
             "a derivative is called while its stream is captured",
-            why="Its memory would be given to others before the captured graph is launched.",
-            instead="Leave it out of the capture: `adjit.cuda.graph(gradient, ...)` makes a graph of it.",
+            why="Its memory would be reused before the captured graph is launched.",
+            instead="Leave it out of the capture, and use `adjit.cuda.graph(gradient, ...)`.",
         )
 
 
@@ -133,8 +133,8 @@ def _call(name: str, *arguments: Any) -> None:
     failed = getattr(driver(), name)(*arguments)
     if failed:
         raise WrongCall(
-            f"{name} failed with error {failed} of the driver's",
-            instead="Look the number up among those of the driver's API: CUresult.",
+            f"{name} failed with driver error {failed}",
+            instead="Look up the number in the CUDA driver API, under CUresult.",
         )
 
 
@@ -143,6 +143,6 @@ def refuse_reading() -> None:
     if recorded() is not None:
         raise Unsupported(
             "a graph in which the host reads a number from the device",
-            why="What is launched hangs on it, and kernels have not run yet while they are recorded.",
-            instead="Call the derivative without `adjit.cuda.graph`: its `explain` shows which `if` or `while` it is.",
+            why="The launches depend on the number, but no kernel has run while a graph is recorded.",
+            instead="Call the derivative without `adjit.cuda.graph`. Its `explain` shows the `if` or `while`.",
         )

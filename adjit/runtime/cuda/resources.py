@@ -100,7 +100,7 @@ def checked(cc: Any) -> CC:
     """The compute capability, as it is given: (9, 0)."""
     if isinstance(cc, tuple) and len(cc) == 2 and all(type(n) is int for n in cc):
         return cc
-    raise WrongCall(f"cc={cc!r}, which is no compute capability", instead="Write cc=(9, 0), or cc=(8, 0).")
+    raise WrongCall(f"cc={cc!r}, which is not a compute capability", instead="Write cc=(9, 0), or cc=(8, 0).")
 
 
 def of_device() -> CC:
@@ -130,8 +130,8 @@ def taken_by(
     """
     if ptxas() is None:
         raise Unsupported(
-            f"what kernels take, for cc={cc}",
-            why="ptxas is not installed, which says how many registers they have.",
+            f"the resources of kernels for cc={cc}",
+            why="ptxas, which counts the registers, is not installed.",
             instead="pip install nvidia-cuda-nvcc",
         )
     return {name: assembled(ptx, cc) for name, ptx in ptx_by_kernel(text, names, cc, apart).items()}
@@ -161,7 +161,7 @@ def ptx_of(function: Any, types: str, cc: CC, **options: Any) -> str:
     """The PTX of a kernel for arguments of these types, as numba reads them in a signature."""
     if SIMULATED:
         raise Unsupported(
-            "code for a compute capability, in the simulator",
+            "code for a compute capability in the simulator",
             why="It compiles nothing.",
             instead="Leave NUMBA_ENABLE_CUDASIM out.",
         )
@@ -174,7 +174,7 @@ def ptx_of(function: Any, types: str, cc: CC, **options: Any) -> str:
             if type(fault).__name__ != "CCSupportError":
                 raise
             raise WrongCall(
-                f"cc={cc}, which numba has no code for", why=f"{fault}.", instead="Write cc=(9, 0), or cc=(8, 0)."
+                f"cc={cc}, for which numba has no code", why=f"{fault}.", instead="Write cc=(9, 0), or cc=(8, 0)."
             ) from None
     return found
 
@@ -201,8 +201,8 @@ def assembled(ptx: str, cc: CC) -> Taken:
     if run.returncode:
         why = next((line.partition(":")[2].strip() for line in said.splitlines() if "fatal" in line), "")
         raise Unsupported(
-            f"what kernels take, for cc={cc}",
-            why=f"ptxas does not assemble the code by itself, as functions of half precision are linked later: {why}",
+            f"the resources of kernels for cc={cc}",
+            why=f"ptxas cannot assemble the code alone, because functions of half precision are linked later: {why}",
             instead="Launch it on a GPU, and ask explain without cc.",
         )
     patterns = (r"Used (\d+) registers", r"(\d+) bytes stack frame", r"(\d+) bytes smem", r"(\d+) bytes spill")

@@ -34,9 +34,9 @@ def on(stream: Any) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()
     if recorded() is not None:
         raise WrongCall(
-            "a stream is chosen in what a graph records",
-            why="On another stream than its own, launches would run now and never again.",
-            instead="Choose the stream where the graph is called, or launch on `adjit.cuda.current()`.",
+            "a stream is selected while a graph is recorded",
+            why="Launches on another stream would run now, and not with the graph.",
+            instead="Select the stream where the graph is called, or launch on `adjit.cuda.current()`.",
         )
     return _on(stream)
 

@@ -16,12 +16,12 @@ from numba import njit
 from adjit.errors import Aliased, BeyondLoop, OutOfBounds, Stretched, TypeMismatch, UnfitMask
 
 UNFIT = "operands could not be broadcast together"
-UNFIT_FACTORS = "the factors of a product have shapes that do not fit"
+UNFIT_FACTORS = "the shapes of the factors of a product do not fit"
 UNSTORED = "could not broadcast the value into the shape of the target"
-OTHER_ITEM = "arrays of different shapes where a list that grows takes its items to be of one shape"
-OTHER_OUTPUT = "an array has another shape than what is put into it"
+OTHER_ITEM = "arrays of different shapes in one list"
+OTHER_OUTPUT = "the output array has another shape than the result"
 IN_LOOP = "an axis\n  in a loop that is checked before it runs"
-STRETCHED = "two axes differ in length where this code takes them to be the same"
+STRETCHED = "two axes differ in length, and this code is for axes of equal length"
 
 
 def broadcast_extent(left: int, right: int) -> int:
@@ -71,7 +71,7 @@ def same_extent(left: int, right: int) -> None:
 def slice_inside(start: int, stop: int, extent: int) -> None:
     """Stretched if a slice is not as long as its bounds say, as the code that follows takes it to be."""
     if not 0 <= start <= stop <= extent:
-        raise Stretched("a slice goes beyond its array where this code takes it not to")
+        raise Stretched("a slice exceeds its array, and this code is for slices within bounds")
 
 
 def check_bounds(least: int, greatest: int, extent: int) -> None:
@@ -157,7 +157,7 @@ def is_same_array(left: Any, right: Any) -> bool:
     if left.shape == right.shape and left.strides == right.strides and left.ctypes.data == right.ctypes.data:
         return True
     if overlaps(left, right):
-        raise Aliased("several seeds for an adjoint that changes views of one array")
+        raise Aliased("more than one seed for an adjoint that changes views of one array")
     return False
 
 
@@ -165,7 +165,7 @@ def is_same_array(left: Any, right: Any) -> bool:
 def check_separate(left: Any, right: Any) -> None:
     """Aliased if two arguments share memory of which one is written."""
     if overlaps(left, right):
-        raise Aliased("two arguments share memory and the function writes into one of them")
+        raise Aliased("two arguments share memory, and the function writes into one of them")
 
 
 @njit
@@ -188,7 +188,7 @@ def overlaps_itself(array: Any) -> bool:
 def check_apart(array: Any) -> None:
     """Aliased if elements of an array that is written share memory."""
     if overlaps_itself(array):
-        raise Aliased("elements of an argument share memory, as after np.broadcast_to, and the function writes into it")
+        raise Aliased("the function writes into an argument whose elements share memory, as after np.broadcast_to")
 
 
 @njit
@@ -198,4 +198,4 @@ def check_output(output: Any, argument: Any) -> None:
         raise TypeMismatch(_ANOTHER_SHAPE)
 
 
-_ANOTHER_SHAPE = "an array in `out` has another shape than its argument\n  Give one of the argument's shape."
+_ANOTHER_SHAPE = "an array in `out` has another shape than its argument\n  Give an array with the argument's shape."

@@ -43,7 +43,7 @@ def dtype_of(array: Any) -> np.dtype[Any]:
         return np.dtype(str(array.dtype).rpartition(".")[2])  # "torch.float64"
     except TypeError:
         raise TypeMismatch(
-            f"an array of {array.dtype} on a GPU", instead="Pass one of float64, float32, integers or booleans."
+            f"an array of {array.dtype} on a GPU", instead="Pass an array of float64, float32, integers or booleans."
         ) from None
 
 

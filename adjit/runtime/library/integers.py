@@ -8,7 +8,7 @@ In: integers of 64 bits. Out: one of them; or the error that Python raises.
 
 from __future__ import annotations
 
-NO_INTEGER = "an integer to a negative power: make a float of the base"
+NO_INTEGER = "an integer to a negative power: convert the base to a float"
 NEGATIVE_COUNT = "negative shift count"
 
 

@@ -107,7 +107,7 @@ def richardson(times: Any, right: Any) -> Any:
     trips = 0
     while np.sum(error * error) > least:
         if trips == MOST_TRIPS:
-            raise ValueError("the derivative of a fixed point did not converge: near it, steps do not contract")
+            raise ValueError("the derivative of a fixed point did not converge: the step is not a contraction there")
         trips += 1
         found = found + error
         error = right - times(found)

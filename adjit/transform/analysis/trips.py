@@ -181,26 +181,29 @@ class Sharings:
             elif base not in own and self._is_only_added_to(base, inside):
                 added += self._names(base, loop)
             else:
-                return Serial("another trip may store what one uses of {}", (base,) if isinstance(base, ir.Var) else ())
+                return Serial(
+                    "an iteration may use elements of {} that another one stores to",
+                    (base,) if isinstance(base, ir.Var) else (),
+                )
         stored = dict.fromkeys(self.aliases.base(op.array) for op in inside if isinstance(op, ir.Store))
         disjoint = [b for b in stored if isinstance(b, ir.Var) and b not in own and b not in conflicts]
         return Sharing(tuple(disjoint), tuple(added), scratch, loop.body.args[1:], near=near, shared=tuple(shared))
 
     def _obstacle(self, loop: ir.For, inside: Sequence[ir.Op]) -> Serial | None:
         if loop.stops:
-            return Serial("a trip may end the loop")
+            return Serial("an iteration may end the loop")
         tapes = {op.out for op in inside if isinstance(op, ir.NewTape)}
         for op in inside:
             if isinstance(op, ir.Raise) or is_check(op):
-                return Serial("a trip may raise an error")
+                return Serial("an iteration may raise an error")
             if isinstance(op, ir.Call) and op.effect:
-                return Serial("random numbers are drawn in the order of the trips")
+                return Serial("random numbers are drawn in the order of the iterations")
             if isinstance(op, ir.Push) and op.tape not in tapes:
-                return Serial("what the trips save has no size known before")
+                return Serial("the size of what iterations save is not known before")
         for arg, yielded in zip(loop.body.args[1:], loop.body.yields, strict=True):
             is_number = isinstance(arg.type, types.Float | types.Integer)
             if not is_number or partial_sums(arg, yielded, loop.body) is None:
-                return Serial("a trip starts from the {} that the last one left", (arg,))
+                return Serial("an iteration starts from the {} that the last one left", (arg,))
         return None
 
     def _is_promised(self, op: ir.Op, store: ir.Store) -> bool:

@@ -28,7 +28,7 @@ def check_written(function: ir.Function) -> None:
             memory = aliases.find(op.array)
             if sources[memory] == 1 and not any(_may_reach(s, op) for s in stores.get(memory, ())):
                 raise errors.Unwritten(
-                    f"an element of `{made.out.name}` is read that is never stored",
+                    f"an element of `{made.out.name}` is read before it is stored",
                     ir.place_of(op.origin),
                     "np.empty leaves it undefined.",
                     "Use np.zeros.",

@@ -158,7 +158,7 @@ class BlockBody:
     def stretch(self, loop: ir.For) -> None:
         for slot in loop.slots:
             if partial_sums(slot.arg, slot.yielded, loop.body) is None:
-                raise InternalError(f"threads hand on `{slot.arg.name}`, and not as a sum")
+                raise InternalError(f"threads pass on `{slot.arg.name}`, which is not a sum")
         own = self.trips(loop, 0, [typed_const(0, slot.arg.type) for slot in loop.slots])
         for slot, value in zip(loop.slots, own, strict=True):
             total = self.total(value, slot.out.name)
@@ -182,7 +182,7 @@ class BlockBody:
             elif is_last or isinstance(op, _PURE) or _is_pure(op):
                 self.inside(op)
             else:
-                raise InternalError(f"what some threads of a block do together: {op}")
+                raise InternalError(f"an operation of some threads of a block: {op}")
         return [self.operand(y) for y in loop.body.yields]
 
     def inside(self, op: ir.Op) -> None:

@@ -48,7 +48,7 @@ def _check_results(function: ir.Function) -> None:
             raise Unsupported(
                 f"an array that {function.name} returns, {_WHERE}",
                 ir.place_of(_origin(function, op)),
-                "Its memory would be gone when the function returns.",
+                "Its memory is freed when the function returns.",
                 "Return a tuple of numbers, or pass an array for the gradient and call `.into` of grad.",
             )
 
@@ -66,13 +66,13 @@ def _own(function: ir.Function, iterations: Iterations, op: ir.Op) -> ir.Op | Se
         return dataclasses.replace(op, parallel=False)
     if isinstance(op, ir.NewTape | ir.Push | ir.Pull):
         raise Unsupported(
-            f"a loop whose reverse reads values of each trip, of which nobody knows how many, {_WHERE}",
+            f"a loop with an unknown number of iterations whose reverse needs its values, {_WHERE}",
             ir.place_of(_origin(function, op)),
-            "Kernels allocate no memory to keep them in.",
-            "Give the loop a number of trips that is a literal, or use forward mode: adjit.jacfwd.",
+            "Kernels cannot allocate memory for the values.",
+            "Give the loop a literal number of iterations, or use forward mode: adjit.jacfwd.",
         )
     if isinstance(op, ir.Raise):
-        raise Unsupported(f"`raise` {_WHERE}", ir.place_of(op.origin), "", "Return what says so, as nan.")
+        raise Unsupported(f"`raise` {_WHERE}", ir.place_of(op.origin), "", "Return nan instead.")
     if isinstance(op, ir.Call):
         if op.callee in (check_apart, check_output, check_separate):
             return []
@@ -85,15 +85,17 @@ def _check_call(function: ir.Function, op: ir.Call) -> None:
     place, name = ir.place_of(_origin(function, op)), callee_name(op.callee)
     if is_check(op):
         raise Unsupported(
-            f"an array statement of which nobody knows whether its shapes fit, {_WHERE}",
+            f"an array statement whose shapes may not fit, {_WHERE}",
             place,
-            "What does not fit raises, and kernels cannot.",
+            "It would have to raise an error, and kernels cannot.",
             "Write a loop over indices.",
         )
     if any(map(ir.is_reference, (*op.args, *op.outs))):
         raise Unsupported(f"{name} of whole arrays, {_WHERE}", place, "", "Write it as loops.")
     if op.effect or in_kernel(op.callee, len(op.args)) is None:
-        raise Unsupported(f"{name} {_WHERE}", place, "Kernels do not have it.", "Use operators and functions of math.")
+        raise Unsupported(
+            f"{name} {_WHERE}", place, "Kernels do not support it.", "Use operators and functions of math."
+        )
 
 
 def _literal(function: ir.Function, op: ir.Alloc | ir.Copy, iterations: Iterations) -> tuple[int, ...]:
@@ -113,7 +115,7 @@ def _literal(function: ir.Function, op: ir.Alloc | ir.Copy, iterations: Iteratio
             f"nobody knows how many there are, {_WHERE}",
             ir.place_of(_origin(function, op)),
             "A thread allocates no memory.",
-            "Give the loop a literal number of trips, or use forward mode: adjit.jacfwd."
+            "Give the loop a literal number of iterations, or use forward mode: adjit.jacfwd."
             if is_tape
             else "Give it a literal shape, or use a tuple of numbers.",
         )
@@ -122,8 +124,8 @@ def _literal(function: ir.Function, op: ir.Alloc | ir.Copy, iterations: Iteratio
         raise Unsupported(
             f"an array of {size:,} bytes, {_WHERE}",
             ir.place_of(_origin(function, op)),
-            f"Each thread has memory of its own for at most {MOST_LOCAL:,}.",
-            "Make it smaller, or keep it in an array with an axis for the threads, in a kernel of its own.",
+            f"A thread has at most {MOST_LOCAL:,} bytes of local memory.",
+            "Make it smaller, or write a kernel that keeps it in an array with an axis for the threads.",
         )
     return literal
 

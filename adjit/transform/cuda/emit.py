@@ -82,10 +82,10 @@ def _check_additions(kernel: ir.Function) -> None:
     for op in additions:
         if aliases.find(op.array) in classes and ir.base_of(op.array, made) not in shared:
             raise Unsupported(
-                "additions of several threads to one of several shared arrays, for numba-cuda-mlir",
+                "additions of threads to a choice between shared arrays, with numba-cuda-mlir",
                 ir.place_of(op.origin),
-                "What it compiles of that (0.6) adds to global memory.",
-                "Use one array with an axis for which it is, or numba-cuda.",
+                "numba-cuda-mlir 0.6 adds to global memory instead.",
+                "Use one array with one more axis, or use numba-cuda.",
             )
 
 
@@ -100,7 +100,7 @@ def emit_in_thread(function: ir.Function) -> Emitted:
 def _merge(found: dict[str, Any], more: Any) -> None:
     for name, value in more.items():
         if found.setdefault(name, value) is not value:
-            raise InternalError(f"{name} stands for two things in one module")
+            raise InternalError(f"{name} has two meanings in one module")
 
 
 def _decorator(kernel: ir.Function, options: Sequence[str]) -> str:

@@ -134,16 +134,16 @@ def check_size(op: ir.Alloc | ir.Copy, loop: ir.For, iterations: Iterations) -> 
     role = op.role if isinstance(op, ir.Alloc) else None
     if role is not None and role.kind == "tape" and isinstance(role.of, ir.Var):
         raise Unsupported(
-            f"a loop in a thread whose reverse reads `{role.of.name}` of each trip, of which nobody knows how many",
+            f"a loop with an unknown number of iterations, whose reverse needs `{role.of.name}` of each iteration",
             ir.place_of(origin),
-            "They are kept in memory that is made before the kernel is launched.",
-            "Bound the trips by an argument of the kernel, as in `range(min(steps[i], most))`.",
+            "Memory for the values is allocated before the launch.",
+            "Bound the iterations by an argument of the kernel, as in `range(min(steps[i], most))`.",
         )
     raise Unsupported(
-        f"the array `{op.out.name}`, of which nobody knows how large it is before the kernel is launched",
+        f"the array `{op.out.name}`, whose size is not known before the launch",
         ir.place_of(origin),
         "Kernels allocate no memory.",
-        "Give it a shape that the kernel's arguments tell.",
+        "Give it a shape that depends only on the kernel's arguments.",
     )
 
 
@@ -178,7 +178,7 @@ class _Homes:
                     f"the array `{op.out.name}` of some of the threads of a block",
                     ir.place_of(op.origin),
                     "Neither one thread nor the block can hold it.",
-                    "Make it in every thread, or in the block as a shared array.",
+                    "Create it in every thread, or as a shared array of the block.",
                 )
             return Home("of blocks", op, shape)
         self.shared += size

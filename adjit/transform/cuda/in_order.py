@@ -71,13 +71,13 @@ class _InOrder:
     def _check(self, store: ir.Store, outer: ir.For, stores: Sequence[ir.Store]) -> None:
         """Unsupported where the additions cannot wait until the launch is over."""
         if self.aliases.base(store.array) in outer.body.defines:
-            raise _refused(store, "The block goes on to use what its threads have added up.", _BLOCK)
+            raise _refused(store, "The block uses the sums of its threads afterwards.", _BLOCK)
         memory = self.aliases.find(store.array)
         for op in outer.body.inside:
             if op not in stores and any(self.aliases.find(a) == memory for a in touched(op)):
-                raise _refused(store, "The launch goes on to use what its threads have added up.", _BLOCK)
+                raise _refused(store, "The launch uses the sums of its threads afterwards.", _BLOCK)
         if ndim(store.array) > MOST_AXES:
-            raise _refused(store, f"The array has more than {MOST_AXES} axes.", "Give it fewer, by reshape.")
+            raise _refused(store, f"The array has more than {MOST_AXES} axes.", "Use fewer axes, with reshape.")
 
     def _kept(self, store: ir.Store, outer: ir.For, before: ir.Builder, after: ir.Builder) -> Sequence[ir.Op]:
         """What keeps an addition in the place of making it."""
@@ -105,7 +105,7 @@ class _InOrder:
             if not is_known or any(end in outer.body.defines for end in bounds):
                 raise _refused(
                     store,
-                    "Nobody knows before the launch how many there are.",
+                    "Their number is not known before the launch.",
                     "Give the loop around it bounds that are the same for all threads.",
                 )
             assert isinstance(loop, ir.For)
@@ -126,9 +126,9 @@ class _InOrder:
         return found
 
 
-_BLOCK = "Leave deterministic out, or add up in an array with an element for each thread."
+_BLOCK = "Leave deterministic out, or add up in an array with one element per thread."
 
 
 def _refused(store: ir.Store, why: str, instead: str) -> Unsupported:
-    what = f"additions to `{ir.name_of(store.array, 'an array')}` by several threads, in an order that does not vary"
+    what = f"additions to `{ir.name_of(store.array, 'an array')}` by many threads, in a fixed order"
     return Unsupported(what, ir.place_of(store.origin), why, instead)

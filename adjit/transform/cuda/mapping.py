@@ -69,7 +69,7 @@ class Nest:
             ("own elements", tuple(v for v in self.own if v not in raised)),
             ("raised or lowered, atomically", tuple(raised)),
             (f"{extreme(self.outer) or 'sums'}, a part for each block", tuple(slot.out for slot in self.outer.slots)),
-            ("each thread adds up its trips, a second launch those sums", split),
+            ("each thread adds up its iterations, and a second launch adds up these sums", split),
             ("atomic additions", shared),
             ("each row's own" if by_rows else "each thread's own", tuple(place.made.out for place in self.places)),
         ]

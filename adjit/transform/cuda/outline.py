@@ -297,15 +297,20 @@ class _Outline:
         place, name = ir.place_of(op.origin), callee_name(op.callee)
         if isinstance(op.callee, ir.Said):
             if any(ir.is_reference(o) or o in self.on_device for o in op.args):
-                what = f"{name} of what is on the device"
-                raise Unsupported(what, place, "The host would wait for it.", "Return it, and do that outside.")
+                what = f"{name} of a value on the device"
+                raise Unsupported(
+                    what,
+                    place,
+                    "The host would have to wait for the value.",
+                    "Return the value, and call the function outside.",
+                )
             return
         if op.effect and not _is_ours(op.callee):
             raise Unsupported(
                 f"{name}, which draws random numbers, for a GPU",
                 place,
                 "Kernels have no state to draw from.",
-                "Draw outside of the function and pass the numbers.",
+                "Draw the numbers outside of the function, and pass them.",
             )
         if any(map(ir.is_reference, (*op.args, *op.outs))):
             raise Unsupported(
@@ -315,7 +320,7 @@ class _Outline:
             raise Unsupported(
                 f"{name} of a number that a kernel makes",
                 place,
-                "A kernel cannot call it, and the host would wait for the number.",
+                "A kernel cannot call it, and the host would have to wait for the number.",
                 "Write it with operators and functions of math, or compute it outside.",
             )
 
@@ -328,18 +333,23 @@ class _Outline:
         said = next((op for op in loop.body.inside if isinstance(op, ir.Call) and isinstance(op.callee, ir.Said)), None)
         if said is not None:
             name, place = callee_name(said.callee), ir.place_of(said.origin)
-            raise Unsupported(f"{name} in a kernel that is differentiated", place, "", "Leave it out meanwhile.")
+            raise Unsupported(
+                f"{name} in a kernel that is differentiated",
+                place,
+                "",
+                "Leave it out while you differentiate the kernel.",
+            )
         serial = self.mapping.serial.get(loop)
-        why = "A thread needs what the host alone has."
+        why = "A thread would need data that only the host has."
         if serial is not None:
             names = (ir.name_of(v, "an array") for v in serial.about)
             why = f"Between its threads: {serial.why.format(*names)}."
         origin = next((op.origin for op in (loop, *loop.body.inside) if op.origin is not None), None)
         raise Unsupported(
-            f"what a thread of {self.function.name} does, as one of a generated kernel",
+            f"the work of a thread of {self.function.name} in a generated kernel",
             ir.place_of(origin),
             why,
-            'Use target="cpu", or write the kernel otherwise.',
+            'Use target="cpu", or write the kernel differently.',
         )
 
     def control(self, op: ir.Op, builder: Writer) -> None:

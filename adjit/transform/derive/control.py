@@ -190,7 +190,7 @@ class Dependences:
                     yield Step(self._key(arg), _Layout(out), op, False)
 
     def _of_branches(self, op: ir.If) -> Iterator[Step]:
-        are_both = not any(map(_raises, op.regions))
+        are_both = not any(map(ir.raises, op.regions))
         for out, *yields in ir.joined(op):
             for yielded in yields:
                 yield from self._joined(yielded, out, op)
@@ -228,11 +228,3 @@ class Dependences:
         """What is stored inside, if and as often as this says."""
         for memory in dict.fromkeys(m for region in op.regions for m in region.memory_written):
             yield self._step(by, memory, op, False)
-
-
-def _raises(region: ir.Region) -> bool:
-    """Whether a region ends by an error in any case."""
-    last = next((op for op in reversed(region.ops) if not isinstance(op, ir.Comment)), None)
-    if isinstance(last, ir.If):
-        return all(map(_raises, last.regions))
-    return isinstance(last, ir.Raise) and last.condition is None

@@ -86,7 +86,7 @@ def check_flow(spec: Any, function: ir.Function, records: Sequence[Record], want
         if ways and len(lost) == len(group):
             raise _refused(spec, function, want, ways)
         for leaf, op in ways.items() if want.is_named else ():
-            _warn(function, op, f"`{_names(spec, function, want)[leaf]}` decides on the result of {shown(spec)}")
+            _warn(function, op, f"the result of {shown(spec)} depends on `{_names(spec, function, want)[leaf]}`")
     for output in outputs if want.has_rows else ():
         given = [leaf for group in leaves for leaf in group]
         into = found.goes_into((output,), with_control=False)
@@ -94,7 +94,7 @@ def check_flow(spec: Any, function: ir.Function, records: Sequence[Record], want
         if ways and not any(found.is_in(leaf, into) for leaf in given):
             names = _names(spec, function, want)
             own = ", ".join(f"`{names[leaf]}`" for leaf in ways)
-            _warn(function, next(iter(ways.values())), f"{own} decides on a result of {shown(spec)}")
+            _warn(function, next(iter(ways.values())), f"a result of {shown(spec)} depends on {own}")
 
 
 def _refused(spec: Any, function: ir.Function, want: Wanted, ways: dict[ir.Var, ir.Op]) -> NotDifferentiable:
@@ -104,18 +104,21 @@ def _refused(spec: Any, function: ir.Function, want: Wanted, ways: dict[ir.Var, 
     solver = shown(spec) if shown(spec).isidentifier() else "solver"
     leaving = ", or leave it out of wrt" if want.is_named and len(want.wrt) > 1 else ""
     return NotDifferentiable(
-        f"{shown(spec)} depends on {listed} through conditions, indices or rounding alone, which have no derivative",
+        f"{shown(spec)} depends on {listed} only through conditions, indices or rounding, which have no derivative",
         _place(function, next(iter(ways.values()))),
-        "What comes out would be 0, whatever the result does.",
-        f"Say what the result solves:  adjit.implicit({solver}, residual)\n"
-        "or end with a step of Newton's method on that:  t = t - g(t) / adjit.grad(g)(t)\n"
-        f"or, where 0 is meant, hold it fixed:  adjit.stop_gradient({names[0]}){leaving}",
+        "The derivative would always be 0.",
+        f"If the result solves an equation:  adjit.implicit({solver}, residual)\n"
+        "or end with a step of Newton's method on it:  t = t - g(t) / adjit.grad(g)(t)\n"
+        f"If 0 is intended:  adjit.stop_gradient({names[0]}){leaving}",
     )
 
 
 def _warn(function: ir.Function, op: ir.Op, what: str) -> None:
     place = _place(function, op)
-    text = f"{what}, and does not go into it: that derivative is 0. adjit.stop_gradient says that 0 is meant."
+    text = (
+        f"{what} only through conditions, indices or rounding, so that derivative is 0. "
+        "If 0 is intended, write adjit.stop_gradient."
+    )
     if place is None:
         warnings.warn(text, OnlyDecides, stacklevel=2)
     else:

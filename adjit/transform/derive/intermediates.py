@@ -57,7 +57,7 @@ def check_places(function: ir.Function, names: Sequence[str]) -> None:
                 f"{function.name} has no intermediate {name!r}",
                 ir.place_of(function.origin),
                 f"It has {', '.join(map(repr, known))}." if known else "It names none.",
-                f"Name one in it:  y = adjit.intermediate(y, {name!r})",
+                f"Name a value inside it:  y = adjit.intermediate(y, {name!r})",
             )
 
 
@@ -88,17 +88,17 @@ def _shift(function: ir.Function, name: str, calls: Sequence[ir.Call], instead: 
     is_array = any(isinstance(kind, types.Array) for kind in kinds)
     if is_array and (len(calls) > 1 or first not in function.body.ops):
         raise Unsupported(
-            f"the adjoint of the array {name!r}, which is passed several times or under a condition",
+            f"the adjoint of the array {name!r}, which is marked more than once or under a condition",
             ir.place_of(next(call for call in calls if ir.is_array(call.outs[0])).origin),
-            "Which of the arrays it is of, a name does not say.",
-            f"Add an argument there that is zero, y = y + {name}[t], and differentiate with respect to that;\n"
-            "or pass a function, adjit.intermediate(y, adjoint=...), which sees each.",
+            "The name does not say which of the arrays is meant.",
+            f"Add an argument that is zero, y = y + {name}[t], and differentiate with respect to it;\n"
+            "or pass a function that gets each adjoint: adjit.intermediate(y, adjoint=...).",
         )
     if len(kinds) > 1:
         raise Unsupported(
-            f"the adjoint of the numbers {name!r}, which are of several types",
+            f"the adjoint of the numbers {name!r}, which differ in type",
             ir.place_of(first.origin),
-            instead="Give them names of their own.",
+            instead="Give each of them its own name.",
         )
     (kind,) = kinds
     shift = ir.Var(f"{first.args[0].name if isinstance(first.args[0], ir.Var) else name}_shift", writable(kind))

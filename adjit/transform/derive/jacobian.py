@@ -54,8 +54,8 @@ _Key = TypeVar("_Key")
 _Made = TypeVar("_Made")
 
 _OF_DRAWS = (
-    "a Jacobian by columns, of a function that draws random numbers, has more than {} columns, and each further sweep "
-    "would draw others: use adjit.jacrev, or pass the numbers drawn as an argument"
+    "a Jacobian by columns has more than {} columns, of a function that draws random numbers; a second sweep "
+    "would draw other numbers: use adjit.jacrev, or pass the random numbers as an argument"
 )
 WIDEST_ALONE = 16  # directions of a chunk without such a loop, where all arguments are numbers
 

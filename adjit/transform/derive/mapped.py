@@ -27,8 +27,8 @@ from adjit.transform.ir.types import array_type, array_type_of, slice_type
 
 Axes = tuple[int | None, ...]
 
-OTHER_EXTENT = "the arguments of a mapped function differ in length along the axis that is mapped"
-NO_ELEMENTS = "a function that returns arrays is mapped over an axis without elements, so their shapes are not known"
+OTHER_EXTENT = "the arguments of vmap differ in length along the mapped axis"
+NO_ELEMENTS = "the mapped axis has no elements, so the shapes of the results are not known"
 
 
 def element_type(type_: types.Type, axis: int) -> types.Type:

@@ -157,6 +157,6 @@ def _refused(op: ir.Call) -> Unsupported:
     return Unsupported(
         f"the rounding error of {spoken(op.callee)}",
         ir.place_of(op.origin),
-        "It is made of no operations on numbers that are known.",
-        "Write it as a loop, or hold what it gives fixed by adjit.stop_gradient, as if it were exact.",
+        "The operations inside it are not known.",
+        "Write it as a loop, or treat its result as exact with adjit.stop_gradient.",
     )

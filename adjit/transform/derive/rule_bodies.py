@@ -46,7 +46,7 @@ def _by_name(rule: Any, outs: Sequence[Value], bars: Sequence[Value] = ()) -> di
         if parameter.kind is parameter.KEYWORD_ONLY:
             found = bars if name.endswith("_bar") else outs
             if found is bars and not bars:
-                raise InternalError(f"the rule {rule.__name__} asks for an adjoint where there is none")
+                raise InternalError(f"the rule {rule.__name__} needs an adjoint, and there is none")
             named[name] = found[0] if len(found) == 1 else TupleValue(tuple(found))
     return named
 
@@ -130,8 +130,8 @@ def _known(op: ir.Call, rule: Any, k: int, value: Value, is_wanted: Callable[[ir
         raise NoRule(
             f"{name} has no derivative rule for its argument `{argument}`",
             ir.place_of(op.origin),
-            "It depends on what you differentiate.",
-            f"Hold it fixed, adjit.stop_gradient({argument}), or write a rule:  adjit.rules.partials({name}, ...)",
+            "It depends on an argument in wrt.",
+            f"Hold it fixed with adjit.stop_gradient({argument}), or write a rule:  adjit.rules.partials({name}, ...)",
         )
     return typed_const(0, op.args[k].type)
 
@@ -183,18 +183,18 @@ def no_rule(op: ir.Call, is_active: Callable[[ir.Operand], bool], in_forward: bo
         return NoRule(
             "adjit.intermediate with a function of the adjoint, in forward mode",
             ir.place_of(op.origin),
-            "There are tangents, and no adjoints.",
+            "Forward mode has no adjoints.",
             "Use reverse mode: adjit.grad, vjp or jacrev.",
         )
     name = spoken(op.callee)
     own = [a.name for a in op.args if isinstance(a, ir.Var) and a.user and is_active(a)]
-    why = f"It depends on {f'{own[0]}, which' if own else 'what'} you differentiate."
+    why = f"It depends on {f'{own[0]}, which is' if own else 'an argument'} in wrt."
     entry = lookup(op.callee) if in_forward else None
     if entry is not None and (entry.adjoint is not None or entry.transposes):
         return NoRule(
             f"{name} has no rule for forward mode",
             ir.place_of(op.origin),
-            f"{why} Its {'adjoint' if entry.adjoint is not None else 'transpose'} is known, which is for reverse mode.",
+            f"{why} It has a rule for reverse mode, its {'adjoint' if entry.adjoint is not None else 'transpose'}.",
             f"Write one beside it:  @adjit.rules.tangent({name})    or use reverse mode: adjit.grad, vjp or jacrev.",
         )
     instead = f"Either write a rule:  @adjit.rules.tangent({name})    or hold it fixed:  adjit.stop_gradient(...)"

@@ -201,7 +201,7 @@ def _product_at(frame: Frame, place: indexing.Place | indexing.Pair, value: Valu
     ctx = frame.ctx
     places = (place.real, place.imag) if isinstance(place, indexing.Pair) else (place,)
     if any(one.kind != "view" for one in places):
-        raise ctx.unsupported("`@=` on what is no view", "Write `array[...] = array[...] @ ...`.")
+        raise ctx.unsupported("`@=` on a value that is not a view", "Write `array[...] = array[...] @ ...`.")
     old = indexing.read(ctx, place)
     assert isinstance(old, Number)
     for array in leaves_of(old):
@@ -273,7 +273,7 @@ def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> Se
         end = len(items) - (count - 1 - starred)
         return (*items[:starred], TupleValue(tuple(items[starred:end]), is_list=True), *items[end:])
     if len(items) != count:
-        raise ctx.mismatch(f"{len(items)} values for {count} names", "Give a name for each value.")
+        raise ctx.mismatch(f"{len(items)} values for {count} names", "Write one name per value.")
     return items
 
 

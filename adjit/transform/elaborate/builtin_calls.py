@@ -64,7 +64,7 @@ def _where(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         return frame.ctx.call(frame, Static(np.nonzero), args, {})
     if len(args) != 3 or named:
         raise frame.ctx.unsupported(
-            "np.where with other than three arguments", "Use the three-argument form, or a mask as an index."
+            "np.where with other than three arguments", "Give all three arguments, or index with a mask."
         )
     condition, yes, no = (taken(frame, "np.where", "value", a) for a in args)
     return where(frame.ctx, condition, yes, no)
@@ -107,7 +107,7 @@ def _normal_axes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
     axis, rank = args
     name = spoken(frame.ctx.decomposed[-1]) if frame.ctx.decomposed else "a function"
     if not isinstance(rank, ir.Const):
-        raise frame.ctx.mismatch(f"{name} of what is no array", "Give an array.")
+        raise frame.ctx.mismatch(f"{name} of a value that is not an array", "Give an array.")
     axes = axes_of(frame, name, axis, rank.value)
     return TupleValue(tuple(map(ir.integer, range(rank.value) if axes is None else axes)))
 
@@ -117,12 +117,17 @@ def _limits(kind: Any) -> Handler:
 
     def handle(frame: Frame, value: Value) -> Value:
         if not isinstance(value, Static) and not is_numeric(value):
-            raise frame.ctx.mismatch(f"np.{kind.__name__} of what is neither a type nor a number", "Give a type.")
+            raise frame.ctx.mismatch(
+                f"np.{kind.__name__} of a value that is neither a type nor a number", "Give a type."
+            )
         of = value.value if isinstance(value, Static) else np.dtype(str(dtype(value)))
         try:
             return Static(kind(of))
         except ValueError as error:
-            raise frame.ctx.mismatch(f"np.{kind.__name__} of this type", "Give a type that it knows.") from error
+            raise frame.ctx.mismatch(
+                f"np.{kind.__name__} of this type",
+                "Give a floating-point type to np.finfo, an integer type to np.iinfo.",
+            ) from error
 
     return takes(f"np.{kind.__name__}", "dtype", handle)
 
@@ -144,7 +149,7 @@ def _stop_gradient(frame: Frame, value: Value) -> Value:
         return value
     if is_complex(value):
         raise frame.ctx.unsupported(
-            "adjit.stop_gradient of complex numbers", "Hold their real and their imaginary parts fixed."
+            "adjit.stop_gradient of complex numbers", "Hold the real and the imaginary parts fixed."
         )
     is_fixed = isinstance(value, ir.Const) or (not is_array(value) and not isinstance(dtype(value), types.Float))
     return value if is_fixed else applied(frame.ctx, held, (value,))
@@ -163,7 +168,7 @@ def _in_place(function: Any) -> Handler:
         owner = args[0]
         if not isinstance(owner, ir.Var | Complex):
             name = function.__name__
-            raise frame.ctx.unsupported(f"{name} in place, of an array that has no name", f"Use np.{name}.")
+            raise frame.ctx.unsupported(f"{name} in place, of an array without a name", f"Use np.{name}.")
         store_all(frame.ctx, owner, frame.ctx.call(frame, Static(function), args, named))
         return Static(None)
 
@@ -176,9 +181,9 @@ _DOT = takes("np.dot", "a:value b:value out:array?", _dot)
 def _held_number(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if any(is_array(part) for part in parts_of(args[0])):
         raise frame.ctx.unsupported(
-            "an array that is kept for after a recursive call, where arrays are changed in place",
-            "Hand it on in every call under the name of the parameter, or write a loop.",
-            why="It would be kept as a copy.",
+            "an array that is used after a recursive call, in a function that changes arrays in place",
+            "Pass it on in every call as the same parameter, or write a loop.",
+            why="adjit would keep a copy of it.",
         )
     return args[0]
 
@@ -193,7 +198,9 @@ def _unique(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     """The array itself, of which is noted that its elements are all different."""
     (array,) = bound(frame, "adjit.cuda.unique", "index:array", args, named)
     if not isinstance(array, ir.Var) or not isinstance(dtype(array), types.Integer):
-        raise frame.ctx.mismatch("adjit.cuda.unique of what is no array of integers", "Give it the array of indices.")
+        raise frame.ctx.mismatch(
+            "adjit.cuda.unique of a value that is not an array of integers", "Give it the array of indices."
+        )
     frame.ctx.distinct.add(array)
     return array
 

@@ -94,6 +94,7 @@ from adjit.transform.elaborate.values.arrays import array_of, ordered_like, shap
 from adjit.transform.elaborate.values.changing import looked_at
 from adjit.transform.elaborate.values.choices import as_options, fitting
 from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, where
+from adjit.transform.elaborate.values.foreign import refuse_foreign
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import bound, element_type, taken
 from adjit.transform.elaborate.values.launches import (
@@ -161,7 +162,7 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     if isinstance(owner, Record):
         return attribute_of_record(frame, owner, name)
     if isinstance(owner, OneOf):
-        says = f"what is chosen at run time has no attribute `{name}`"
+        says = f"the value that is chosen at run time has no attribute `{name}`"
         rest = fitting(ctx, owner, lambda option: has(option, name), AttributeError, says)
         if not isinstance(rest, OneOf):
             return attribute(frame, rest, name)
@@ -183,9 +184,11 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         found_there = attribute_of_jitclass(frame, owner, name)
         if found_there is not None:
             return found_there
+        if not inspect.ismodule(owner.value) and not isinstance(owner.value, type):
+            refuse_foreign(ctx, owner.value)
         if not is_defined(owner.value, name):
             shown = getattr(owner.value, "__name__", repr(owner.value))
-            raise ctx.unsupported(f"{shown} has no attribute `{name}`", "Look for the right name.")
+            raise ctx.unsupported(f"{shown} has no attribute `{name}`", "Check the name.")
         return wrap(ctx, read_attribute(owner.value, name))
     if isinstance(owner, Table) and name == "maxlen" and owner.kind == "deque":
         return Static(None) if owner.limit is None else owner.limit
@@ -233,11 +236,11 @@ def _method_of(frame: Frame, owner: Value, name: str) -> Value:
     if not kinds or name in METHODS or name in HOST_METHODS or any(callable(getattr(k, name, None)) for k in kinds):
         return Method(owner, name)
     if not any(hasattr(kind, name) for kind in kinds):
-        raise frame.ctx.unsupported(f"{described(owner)} has no attribute `{name}`", "Look for the right name.")
+        raise frame.ctx.unsupported(f"{described(owner)} has no attribute `{name}`", "Check the name.")
     raise frame.ctx.unsupported(
         f"the attribute `{name}` of {described(owner)}",
-        "Decide before the function is called, and pass what is to be known.",
-        why="How an array lies in memory, and whose that is, is not known here.",
+        "Decide it before the call, and pass the decision as an argument.",
+        why="The memory layout of an array is not known when the code is compiled.",
     )
 
 
@@ -282,9 +285,9 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return found
     if says(callee):
         raise ctx.unsupported(
-            f"`{callee.__name__}` that is called under another name",
-            "Call it as it is, `print(...)` or `log.info(...)`, of a logger that is bound to a name.",
-            why="What it says is written as it stands in the call.",
+            f"`{callee.__name__}` under another name",
+            "Call `print(...)`, or `log.info(...)` of a logger that has a name.",
+            why="adjit copies the call into the derivative as it is written.",
         )
     args = known_objects.given(callee, args)
     if is_cached(callee):
@@ -303,9 +306,9 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return vectorized(frame, callee, args, named)
     if is_stencil(callee):
         raise ctx.unsupported(
-            "a call of what numba.stencil makes",
+            "a call of a function of numba.stencil",
             "Write the loops: for i in range(1, a.size - 1): out[i] = 0.5 * (a[i - 1] + a[i + 1]).",
-            why="Its subscripts count from each element, and its margins are filled.",
+            why="Its indices are relative to each element, and its margins are filled.",
         )
     found = of_numba(frame, callee, args, named) or of_guvectorize(frame, callee, args, named)
     if found is None and frame.is_compiled and _is_hashable(callee):
@@ -323,6 +326,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     is_own = _is_hashable(callee) and (callee in INTRINSICS or lookup(callee) is not None)
     is_own |= isinstance(callee, types.Type)  # which converts
     is_own |= _is_of_library(callee) and not isinstance(callee, functools.partial)
+    if not is_own:
+        refuse_foreign(ctx, callee)
     found = None if is_own else called_object(frame, callee, args, named)
     if found is not None:
         return found
@@ -370,9 +375,7 @@ def _check_bridge(ctx: Context, callee: Any) -> None:
     package = home_of(callee).partition(".")[0]
     if package in _BRIDGES:
         bridge = _BRIDGES[package]
-        raise ctx.unsupported(
-            f"{package}.{callee.__name__} without {bridge}", f"Write  import {bridge}  beside the others."
-        )
+        raise ctx.unsupported(f"{package}.{callee.__name__} without {bridge}", f"Add  import {bridge}  to the imports.")
 
 
 def _for_option(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
@@ -419,8 +422,8 @@ def _remembered(frame: Frame, run: Callable[[], Value]) -> Value:
     before, found = dict(frame.env), run()
     if any(frame.env.get(key) != held for key, held in before.items()):
         raise frame.ctx.unsupported(
-            "a function that remembers its results, and changes a variable, a list or an object",
-            "Take the decorator away, or keep the results in a dictionary.",
+            "a function with a cache, which changes a variable, a list or an object",
+            "Remove the decorator, or keep the results in a dictionary.",
             why="Python runs it once for the same arguments.",
         )
     return found
@@ -512,8 +515,8 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
     if isinstance(outer, list | dict | set):
         raise ctx.unsupported(
             f"the method `{callee.__name__}` of a {type(callee.__self__).__name__} from outside",
-            "Pass numbers and arrays as arguments, and return what changes.",
-            why="What is there before the call is constant, as in numba.",
+            "Pass numbers and arrays as arguments, and return the changed values.",
+            why="Objects from outside the function are constants, as in numba.",
         )
     if isinstance(callee, type) and issubclass(callee, tuple) and hasattr(callee, "_fields"):
         return _named_tuple(frame, callee, args, named)
@@ -549,7 +552,7 @@ def _run(ctx: Context, function: Any, args: Sequence[Value]) -> Value:
     """What a helper of rules makes of values that are known."""
 
     def refused(part: Value) -> errors.AdjitError:
-        return ctx.unsupported(f"{described(part)} where a text or a literal is needed", "Write it out.")
+        return ctx.unsupported(f"{described(part)} instead of a string or a literal", "Write it out.")
 
     try:
         return wrap(ctx, function(*(object_of(a, refused) for a in args)))
@@ -608,7 +611,7 @@ _READING = frozenset(("items", "keys", "values", "get", "copy", "index", "count"
 def _with_fields(frame: Frame, owner: TupleValue, named: Mapping[str, Value]) -> Value:
     """`owner._replace(**named)`."""
     if unknown := sorted(named.keys() - set(owner.fields)):
-        raise frame.ctx.mismatch(f"{described(owner)} has no field {unknown[0]}", "Look for the right name.")
+        raise frame.ctx.mismatch(f"{described(owner)} has no field {unknown[0]}", "Check the name.")
     items = (named.get(name, item) for name, item in zip(owner.fields, owner.items, strict=True))
     return dataclasses.replace(owner, items=tuple(materialise(frame.ctx, one) for one in items))
 
@@ -668,26 +671,38 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
         )
     if _is_of_generator(callee):
         raise ctx.unsupported(
-            f"`{callee.__name__}` of a generator of random numbers from outside",
-            "Pass a numpy.random.Generator as an argument of its own; or draw with np.random, or random.",
-            why="What is there before the call is constant, as in numba.",
+            f"`{callee.__name__}` of a random generator from outside",
+            "Pass a numpy.random.Generator as an argument, or draw with np.random or random.",
+            why="Objects from outside the function are constants, as in numba.",
         )
     if isinstance(callee, type):
         raise ctx.unsupported(
             f"a call of {described(Static(callee))}",
-            "Use one of those, or a class of your own.",
-            why="Of those of libraries adjit takes list, tuple, dict, set, deque, Counter, defaultdict, OrderedDict.",
+            "Use one of these classes, or define a class.",
+            why="adjit knows list, tuple, dict, set, deque, Counter, defaultdict and OrderedDict.",
         )
     if not callable(callee) or not _is_hashable(callee):
         raise ctx.unsupported(
             f"a call of {described(Static(callee))}",
-            "Call a function, or an object of a class of your own with __call__.",
+            "Call a function, or an object of a class that defines __call__.",
         )
 
     def unknown(call: str) -> errors.AdjitError:
-        why = f"adjit has no rule for {name}, and does not look into it."
+        why = f"adjit has no rule for {name}, and cannot read its source."
+        if is_clock(callee):
+            return ctx.unsupported(
+                f"a call of {name}",
+                "Take it out, and time the call of the derivative.",
+                "Compiled code cannot read the clock.",
+            )
         if _is_of_outside(callee):
-            return ctx.unsupported(call, "Call it before, and pass what it gives.", "Compiled code does not reach it.")
+            return ctx.unsupported(
+                f"a call of {name}",
+                "Call it before the function, and pass its result.",
+                "Compiled code cannot read files or ask the system.",
+            )
+        if callee is __import__:
+            return ctx.unsupported(f"a call of {name}", "Import the module at the top of the file.", why)
         instead = f"Write the computation out, or give its source:  @adjit.rules.decomposition({name})"
         return ctx.unsupported(call, instead, why)
 
@@ -703,16 +718,21 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
     if any(map(is_array, parts_of(result))) and any(map(is_array, args)):
         # np.atleast_1d and its like return the argument itself: a store into the result would be lost on us
         raise ctx.unsupported(
-            f"{name}, of which adjit does not know whether it returns a view of its argument",
+            f"{name}, which may return a view of its argument",
             "Write it with slices, reshape or copy().",
         )
     return result
 
 
+def is_clock(callee: Any) -> bool:
+    """Whether it reads the clock."""
+    return getattr(callee, "__module__", None) == "time"
+
+
 def _is_of_outside(callee: Any) -> bool:
-    """Whether it asks for what is outside of the program: clocks, files, the system."""
+    """Whether it asks for what is outside of the program: files, the system."""
     home = str(getattr(callee, "__module__", None) or "").partition(".")[0]
-    return home in ("time", "os", "posix", "nt", "io", "_io", "sys", "pathlib", "shutil", "glob") or callee in _FILES
+    return home in ("os", "posix", "nt", "io", "_io", "sys", "pathlib", "shutil", "glob") or callee in _FILES
 
 
 _FILES = (np.load, np.loadtxt, np.genfromtxt, np.fromfile, np.save, np.savetxt, np.savez)
@@ -761,7 +781,7 @@ def _decomposed(frame: Frame, callee: Any, rule: Any, args: list[Value], named: 
     if misfit(spoken(callee), signature, len(args), named):
         raise ctx.unsupported(
             f"{spoken(callee)} with these arguments",
-            "Write the computation with what it takes.",
+            "Use the arguments that it takes.",
             why=f"adjit takes {', '.join(signature.parameters)}.",
         )
     if is_builtin(rule):
@@ -840,7 +860,7 @@ def _bound(frame: Frame, callee: Any, rule: Any, args: Sequence[Value], named: M
         raise frame.ctx.unsupported(
             f"{len(args)} arguments of {name}",
             "Write the computation without it.",
-            why=f"Its derivative is known for {len(parameters)}.",
+            why=f"Its derivative is known for {len(parameters)} arguments.",
         )
     result = list(args)
     rest = dict(named)
@@ -871,7 +891,7 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
             raise ctx.unsupported(
                 f"argument `{other}` of {spoken(callee)}",
                 "Write the computation without it.",
-                why="Of a ufunc's arguments by name, adjit takes `out` and `where`.",
+                why="adjit knows the named arguments `out` and `where` of ufuncs.",
             )
         target = named.get("out")
         if len(args) > callee.nin:
@@ -891,13 +911,13 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
         raise ctx.unsupported(
             f"{spoken(callee)} with `where`, but without `out`",
             "Give it an array, out=np.zeros(...), or use np.where.",
-            why="Elements of which the condition does not hold would be whatever is in the memory.",
+            why="Elements where the condition is false would be undefined.",
         )
     return into(frame, target, where(ctx, condition, result, target), fixed=0)
 
 
 def _by_position(frame: Frame, callee: Any, named: Mapping[str, Value]) -> errors.AdjitError:
-    return frame.ctx.unsupported(f"argument `{next(iter(named))}` of {spoken(callee)}", "Give it by position.")
+    return frame.ctx.unsupported(f"argument `{next(iter(named))}` of {spoken(callee)}", "Pass it by position.")
 
 
 # ----------------------------------------------------------------------------------------------------- methods, lambdas
@@ -976,7 +996,7 @@ def _drawn(frame: Frame, owner: Running, name: str, args: Sequence[Value], named
     ctx, method = frame.ctx, getattr(np.random.Generator, name, None)
     entry = lookup(method)
     if entry is None:
-        raise ctx.unsupported(f"`{name}` of a generator of random numbers", "Draw before, and pass the numbers.")
+        raise ctx.unsupported(f"`{name}` of a random generator", "Draw the numbers before the call, and pass them.")
     rule = entry.general or entry.decomposition
     if method not in ctx.decomposed and rule is not None:
         given = [owner, *(elements(ctx, a) if name != "shuffle" else a for a in args)]
@@ -984,13 +1004,13 @@ def _drawn(frame: Frame, owner: Running, name: str, args: Sequence[Value], named
     operands = [owner.generator, *(operand(ctx, a) for a in args)]
     if call_type(method, tuple(o.type for o in operands)) is None:
         raise ctx.unsupported(
-            f"`{name}` of a generator of random numbers, which numba does not have with these arguments",
-            "Draw before, and pass the numbers.",
+            f"`{name}` of a random generator, which numba does not have with these arguments",
+            "Draw the numbers before the call, and pass them.",
         )
     return whole_call(ctx, method, operands, effect=True)
 
 
-_WRITE_OUT = "Write out what it does."
+_WRITE_OUT = "Write its operations out."
 
 
 # ----------------------------------------------------------------------------------------------------- complex numbers

@@ -114,7 +114,7 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
         raise ctx.unsupported(f"this subscript of {described(base)}", "Use an integer or a slice.")
     if isinstance(entry, ir.Const) and is_integer(entry.type):
         if not -len(base.items) <= entry.value < len(base.items):
-            raise ctx.mismatch(f"{described(base)} has no item {entry.value}", "Give an index that is inside it.")
+            raise ctx.mismatch(f"{described(base)} has no item {entry.value}", "Give an index within its length.")
         return base.items[int(entry.value)]
     if isinstance(entry, SliceValue):
         ends = (entry.span.start, entry.span.stop, entry.span.step)
@@ -133,7 +133,9 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
             return item(ctx, whole, _from_start(frame, whole, entry))
         if not ctx.wants_known and _may_be_any(base.items):
             return _chosen(frame, base.items, entry)
-    raise ctx.not_constant("a tuple indexed with a value that is not constant", "Use an array, or a constant index.")
+    raise ctx.not_constant(
+        "an index of a tuple that is only known at run time", "Use an array or a list, or a constant index."
+    )
 
 
 def _as_grown(frame: Frame, base: TupleValue) -> Grown:
@@ -245,7 +247,7 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
     index = as_index(ctx, entry, "the index of a list")
     if isinstance(base, TupleValue) and isinstance(index, ir.Const):
         if not -len(base.items) <= index.value < len(base.items):
-            raise ctx.mismatch(f"{described(base)} has no item {index.value}", "Give an index that is inside it.")
+            raise ctx.mismatch(f"{described(base)} has no item {index.value}", "Give an index within its length.")
         items = list(base.items)
         items[int(index.value)] = value
         changed(frame, base, TupleValue(tuple(items), is_list=True), "a store into an item")
@@ -271,7 +273,9 @@ def part_replaced(frame: Frame, owner: List, span: ir.Span, new: List) -> List:
     ctx = frame.ctx
     ends = (span.start, span.stop, span.step)
     if span.step not in (None, ir.integer(1)):
-        raise ctx.unsupported("a change of each so many items of a list", "Change item by item, or make another list.")
+        raise ctx.unsupported(
+            "an assignment to a slice of a list with a step", "Assign item by item, or create a new list."
+        )
     if isinstance(owner, TupleValue) and isinstance(new, TupleValue) and not any(isinstance(e, ir.Var) for e in ends):
         items = list(owner.items)
         start, stop = (e.value if isinstance(e, ir.Const) else None for e in ends[:2])
@@ -313,7 +317,7 @@ def list_method(frame: Frame, owner: List, name: str, args: Sequence[Value], nam
     is_asked = is_list(owner) or name in ("index", "count")
     handler = _METHODS.get(name) if is_asked else None
     if handler is None:
-        raise frame.ctx.unsupported(f"the method `{name}` of {described(owner)}", "Write out what it does.")
+        raise frame.ctx.unsupported(f"the method `{name}` of {described(owner)}", "Write its operations out.")
     most, method = handler
     if named or len(args) > most:
         raise frame.ctx.fail(errors.WrongCall, f"`{name}` of a list with these arguments", instead="See Python's list.")
@@ -451,7 +455,7 @@ def _index(frame: Frame, owner: List, wanted: Value) -> ir.Operand:
         place = as_index(ctx, ctx.inline(algorithms.place_of, [owner, wanted], {}, True, False), "the place")
     is_there = scalars.scalar(ctx, operator.ge, (place, ir.integer(0)))
     if is_there == ir.boolean(False):
-        raise ctx.mismatch(f"an item that {described(owner)} has not", "Ask with `in` first.")
+        raise ctx.mismatch(f"an item that {described(owner)} does not have", "Test with `in` first.")
     if not isinstance(is_there, ir.Const):
         ctx.builder.emit(ir.Raise(exception=ValueError, args=("the item is not in list",), condition=is_there))
     return place

@@ -371,7 +371,7 @@ def _join(
                 leaves = leaves_as(ctx, shape, value)
             found += [] if leaves is None else [leaves]
     if shape is None or len(found) < len(known):
-        return Poison("It holds values of different kinds on two paths.")
+        return Poison("It has values of different kinds on two paths.")
     made: list[ir.Operand] = []
     for row in zip(*found, strict=True):
         if len(row) == 2 and row[0] == row[1] and row[0] is not EMPTY and row[0] is not NOTHING:
@@ -631,8 +631,8 @@ def carried_loop(
         _finish(frame, before, slots, args, ops, extra, build, rooms, count, alone)
         return
     fault = ctx.mismatch(
-        "the types of the variables in this loop do not settle",
-        "Keep one type in each variable: assign it before the loop with the type that it has after a trip.",
+        "the types of the variables in this loop change from iteration to iteration",
+        "Assign each variable before the loop with the type that it has after an iteration.",
     )
     fault.is_of_trips = True
     raise fault
@@ -826,29 +826,29 @@ def _wider(ctx: Context, loop: object, name: str, slot: _Slot, value: Value | No
         return found
     assert found.shape is not None
     if _is_defined_anew(loop, slot.shape, found.shape):
-        return _Slot(structure(Poison("It is a function that each trip of a loop defines.")))
+        return _Slot(structure(Poison("It is a function that is defined in each iteration of a loop.")))
     shape = both_shapes(ctx, slot.shape, found.shape)
     if shape is None and not name.startswith(CELL):
         shape = choice(ctx, slot.shape, found.shape)
     is_known = shape is not None and shape.kind in ("maybe", "chosen")
     if found.shape != slot.shape and "static" in (slot.shape.kind, found.shape.kind) and not is_known:
-        return _Slot(structure(Poison("It holds values of different kinds on two trips.", is_of_trips=True)))
+        return _Slot(structure(Poison("It has values of different kinds in two iterations.", is_of_trips=True)))
     held = (rebuild(slot.shape, slot.variables(name)), value)
     with ctx.builder.region():
         mine, others = (None if shape is None else leaves_as(ctx, shape, each) for each in held)
     if shape is None or mine is None or others is None:
         if isinstance(value, Record) and value.of in KINDS:
             raise ctx.not_constant(
-                "a generator of random numbers that is seeded inside, and draws in a loop",
-                "Draw all numbers before the loop, with a size; or pass the generator as an argument.",
-                why="Its numbers are drawn while the program is compiled.",
+                "a random generator that is seeded in the function and draws in a loop",
+                "Draw all numbers before the loop, with a size, or pass the generator as an argument.",
+                why="Its numbers are drawn at compile time.",
             )
-        return _read_by_none(ctx, name, "It holds values of different kinds on two trips.")
+        return _read_by_none(ctx, name, "It has values of different kinds in two iterations.")
     merged: list[types.Type] = []
     for own, other in zip(mine, others, strict=True):
         both = unified(shape, own, other)
         if both is None:
-            why = f"It is {to_text(own.type)} when the loop starts and {to_text(other.type)} after a trip."
+            why = f"It is {to_text(own.type)} before the loop and {to_text(other.type)} after an iteration."
             return _read_by_none(ctx, name, why)
         merged.append(both)
     return _Slot(shape, tuple(merged), slot.guessed)
@@ -884,14 +884,14 @@ def _read_by_none(ctx: Context, name: str, why: str) -> _Slot:
     if name.startswith(COMMON):
         what = "a list, a dictionary or an object" if name.startswith(CELL) else "a variable that functions share,"
         fault = ctx.not_constant(
-            f"{what} in which a trip of a loop leaves values of another kind",
-            "Keep items of one kind in it: numbers, arrays of one shape, lists of one length, tuples of those.",
+            f"{what} whose values change their kind in a loop",
+            "Keep items of one kind in it: numbers, arrays of one shape, lists of one length, or tuples of them.",
             why=why,
         )
         fault.is_of_trips = True
         raise fault
     if _bare(name).startswith("%"):
-        raise ctx.mismatch(f"{_SPOKEN[_bare(name)]} of a loop is of several types", "Keep to one type.", why=why)
+        raise ctx.mismatch(f"{_SPOKEN[_bare(name)]} of a loop has more than one type", "Keep to one type.", why=why)
     return _Slot(structure(Poison(why, is_of_trips=True)))
 
 
@@ -993,9 +993,9 @@ def checkpointed(frame: Frame, call: Callable[[], Value]) -> Value:
         for leaf in leaves_of(value):
             if isinstance(leaf.type, types.Array) and leaf not in made:
                 raise ctx.unsupported(
-                    "a checkpointed call that returns an array which it did not make itself",
+                    "a checkpointed call that returns an array from outside",
                     "Return a copy, or write into an argument and return nothing.",
-                    why="Run again, it would return another one.",
+                    why="When it is recomputed, it would return another array.",
                 )
         frame.env[CHECKPOINTED] = value
         ctx.builder.origin = outer

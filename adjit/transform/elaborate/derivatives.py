@@ -138,7 +138,7 @@ def _options(frame: Frame, kind: str, name: str) -> errors.AdjitError:
     return frame.ctx.fail(
         errors.WrongCall,
         f"`{name}` of adjit.{kind} inside a differentiated function",
-        "How it is compiled is decided where the function around it is differentiated." if is_option else "",
+        "The options of the outer derivative hold for it." if is_option else "",
         "Leave it out." if is_option else _NOT_INSIDE[name],
     )
 
@@ -146,7 +146,7 @@ def _options(frame: Frame, kind: str, name: str) -> errors.AdjitError:
 # What makers of derivatives take outside alone, and what to write instead.
 _NOT_INSIDE = {
     "several": "Map over them:  adjit.vmap(lambda t: adjit.jvp(f, (x,), (t,))[1])(tangents), or use adjit.jacfwd.",
-    "intermediates": "Ask for them in a derivative of its own, outside.",
+    "intermediates": "Ask for them in a derivative outside of the function.",
 }
 
 
@@ -154,9 +154,7 @@ def _object(frame: Frame, value: Value) -> Any:
     """The Python object that a value known while compiling stands for."""
 
     def refused(part: Value) -> errors.AdjitError:
-        return frame.ctx.unsupported(
-            "an argument of a derivative's maker that is not constant", "Write it as a literal."
-        )
+        return frame.ctx.unsupported("an option of a derivative that is not constant", "Write it as a literal.")
 
     return object_of(value, refused)
 
@@ -200,11 +198,11 @@ def intermediate_value(frame: Frame, value: Value, name: Value | None, adjoint: 
         raise ctx.fail(
             errors.WrongCall,
             "adjit.intermediate without a name or a function",
-            "By the name one asks for the adjoint, and through the function it goes.",
+            "The name selects an adjoint, and the function changes it.",
             'Write adjit.intermediate(x, "x"), or adjit.intermediate(x, adjoint=f).',
         )
     if is_complex(value):
-        raise ctx.unsupported("adjit.intermediate of complex numbers", "Mark their real and their imaginary parts.")
+        raise ctx.unsupported("adjit.intermediate of complex numbers", "Mark the real and the imaginary parts.")
     if not is_numeric(value) or not isinstance(dtype(value), types.Float):
         raise ctx.mismatch(f"adjit.intermediate of {described(value)}", "Give it a float or an array of floats.")
     found: Value = operand(ctx, value)
@@ -229,8 +227,8 @@ def _of_adjoints(frame: Frame, adjoint: Value) -> Any:
     if around:
         raise frame.ctx.unsupported(
             "a function of an adjoint that reads variables around it",
-            "Define it outside, and let it read globals: those are constants.",
-            why="It is called in the reverse sweep, where they may have other values.",
+            "Define it at the top level, and let it read globals, which are constants.",
+            why="It is called in the reverse sweep, where the variables may have other values.",
         )
     if isinstance(target, Enclosed):
         return _Callable(Derivative(target, "primal"))
@@ -288,7 +286,7 @@ def _around(function: LocalFunction) -> dict[str, Value]:
         own |= set(assigned(function.node.body.body).names)
     env = function.frame.env
     if several := [name for name in _names_in(function.node.body) if isinstance(env.get(name), Shared)]:
-        what = f"the derivative of a function that reads `{several[0]}`, which a function called from afar assigns"
+        what = f"the derivative of a function that reads `{several[0]}`, which another inner function assigns"
         raise function.frame.ctx.unsupported(what, "Pass it as an argument.")
     return {name: _now(env, env[name]) for name in _names_in(function.node.body) if name in env and name not in own}
 
@@ -300,7 +298,7 @@ def _now(env: Mapping[str, Value], value: Value) -> Value:
 
 def _enclosed(frame: Frame, function: LocalFunction, leaves: Sequence[ir.Operand]) -> Enclosed:
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in function.signature.parameters.values()):
-        what = "the derivative of a function with `*` or `**` parameters that is defined inside"
+        what = "the derivative of an inner function with `*` or `**` parameters"
         raise frame.ctx.unsupported(what, "Name the parameters one by one.")
     names: list[str] = []
     for leaf in leaves:
@@ -399,8 +397,8 @@ def _check_names(frame: Frame, inner: Inner) -> None:
             now is None or structure(now) != structure(value) or leaves_of(now) != leaves_of(value)
         ):
             raise frame.ctx.unsupported(
-                f"`{name}` is bound anew after {shown(inner.derivative)} was made of a function that reads it",
-                "Make the derivative where it is called: adjit.grad(f)(x).",
+                f"`{name}` is assigned after {shown(inner.derivative)} was created, which reads it",
+                "Create the derivative where it is called: adjit.grad(f)(x).",
             )
 
 
@@ -418,7 +416,8 @@ def _with_vector(
         args, named = (*args, named[last]), {name: value for name, value in named.items() if name != last}
     if not args:
         raise errors.WrongCall(
-            f"{shown(derivative)} is called without a vector", instead="Give it last, after the function's arguments."
+            f"{shown(derivative)} is called without a vector",
+            instead="Give the vector last, after the function's arguments.",
         )
     given = _bound(frame, derivative.function, args[:-1], named)
     assert derivative.wrt is not None
@@ -438,7 +437,7 @@ def _jvp(frame: Frame, function: Value, primals: Value, tangents: Value) -> Valu
         if len(tangents.items) != len(primals.items):
             raise errors.TypeMismatch(
                 f"{len(tangents.items)} tangents for {len(primals.items)} arguments of {shown(spec)}",
-                instead="Give one an argument that is given, shaped as that.",
+                instead="Give one tangent per argument, with the shape of the argument.",
             )
         active = _active(frame, given[: len(primals.items)], f"adjit.jvp of {shown(spec)}")
         dots: list[Value] = [Static(None)] * (len(given) + len(around))
@@ -473,7 +472,7 @@ def pulled(frame: Frame, pullback: InnerPullback, args: Sequence[Value], named: 
             errors.WrongCall,
             f"the pullback of {shown(derivative.function)} takes one seed, not {len(args) + len(named)}",
             "",
-            "Give one that is shaped as the value: a tuple where that is one.",
+            "Give one seed with the shape of the value; for a tuple, a tuple.",
         )
     assert derivative.wrt is not None
     with placed(frame.ctx):
@@ -493,7 +492,9 @@ def _kept(frame: Frame, operand: ir.Operand) -> ir.Operand:
 def _active(frame: Frame, given: Sequence[Value], what: str) -> list[int]:
     active = [p for p, v in enumerate(given) if any(ir.is_float(leaf.type) for leaf in leaves_of(v))]
     if not active:
-        raise errors.WrongWrt(f"{what}, of which no argument is a float", instead="Pass floats, or arrays of floats.")
+        raise errors.WrongWrt(
+            f"{what} without a float among the arguments", instead="Pass floats, or arrays of floats."
+        )
     return active
 
 
@@ -503,7 +504,8 @@ def _like(frame: Frame, given: Value, wanted: Value, what: str) -> Value:
     if isinstance(wanted, TupleValue):
         if not isinstance(given, TupleValue) or len(given.items) != len(wanted.items):
             raise errors.TypeMismatch(
-                f"{what} is not a tuple of {len(wanted.items)}", instead="Build it like what it belongs to."
+                f"{what} is not a tuple of {len(wanted.items)}",
+                instead="Build it like the argument or result that it belongs to.",
             )
         parts = zip(given.items, wanted.items, strict=True)
         return TupleValue(tuple(_like(frame, g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)))
@@ -519,7 +521,9 @@ def _like(frame: Frame, given: Value, wanted: Value, what: str) -> Value:
         return scalars.cast(ctx, given, wanted.type)
     held = f"It is of type {to_text(given.type)}." if isinstance(given, ir.Var | ir.Const) else ""
     raise errors.TypeMismatch(
-        f"{what} is not of type {to_text(wanted.type)}", why=held, instead="Build it like what it belongs to."
+        f"{what} is not of type {to_text(wanted.type)}",
+        why=held,
+        instead="Build it like the argument or result that it belongs to.",
     )
 
 
@@ -538,8 +542,8 @@ class _Free(Moved):
     def value(self, value: Value) -> Value:
         if isinstance(value, Running):
             raise self.home.ctx.unsupported(
-                "a generator of random numbers in a function that is differentiated inside another",
-                "Draw before it is, and let it read the numbers.",
+                "a random generator in a function that is differentiated inside another",
+                "Draw before the derivative, and let the function read the numbers.",
             )
         return super().value(value)
 

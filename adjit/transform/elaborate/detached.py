@@ -228,14 +228,15 @@ def _make_way(note: ir.Detached, state: _State) -> None:
 def _told_apart(note: ir.Detached, store: ir.Op) -> errors.Unsupported:
     place = ir.place_of(note.origin)
     where = f" at {place.lines()[0]}" if place is not None else ""
-    kind = "a view" if note.always else f"a view or a copy, by its {note.by} when it runs"
+    verb = "is" if note.what.startswith(("a ", "an ")) else "returns"
+    kind = "a view" if note.always else f"a view or a copy, depending on its {note.by}"
     own = "a view" if note.is_view else "a copy"
     fault = errors.Unsupported(
         f"a store into memory that {note.what} shares",
         ir.place_of(store.origin),
-        f"What {note.what} gives{where} is {kind}, in NumPy.\n"
-        f"Here it is {own}, and the other of the two is read after this store.",
-        "Take a copy there, with .copy(), or do this store before.",
+        f"In NumPy {note.what}{where} {verb} {kind}.\n"
+        f"Compiled code takes {own}, and the other one is read after this store.",
+        "Take a copy there, with .copy(), or store before it.",
     )
     fault.wants_constant = True  # where lists do not grow, their items are no copies
     return fault
@@ -243,9 +244,9 @@ def _told_apart(note: ir.Detached, store: ir.Op) -> errors.Unsupported:
 
 def _readonly(note: ir.Detached, store: ir.Op) -> errors.ReadOnly:
     return errors.ReadOnly(
-        f"a store into what {note.what} gives",
+        f"a store into the result of {note.what}",
         ir.place_of(store.origin),
-        "It is a view that NumPy does not let one write to.",
+        "NumPy returns a view that is read-only.",
         "Take a copy first, with .copy().",
     )
 

@@ -61,9 +61,9 @@ def seeded_state(frame: Frame, seed: Value) -> Value:
 def _seeded(frame: Frame, seed: Value, make: Callable[[int], _Drawing]) -> Value:
     if not isinstance(seed, ir.Const) or not isinstance(seed.value, int | np.integer):
         raise frame.ctx.not_constant(
-            "a generator of random numbers whose seed is not a constant integer",
-            "Pass the generator as an argument, or what it draws.",
-            why="Its numbers are drawn while the program is compiled, the same at each call.",
+            "a random generator whose seed is not a constant integer",
+            "Pass the generator or its numbers as an argument.",
+            why="Its numbers are drawn at compile time, and are the same in each call.",
         )
     return under_a_cell(frame, _of_state(make(int(seed.value))))
 
@@ -95,7 +95,7 @@ def drawn(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: 
     assert owner.of is not None
     method = getattr(owner.of, name, None)
     if method is None or name in ("bit_generator", "spawn", "seed", "get_state", "set_state"):
-        raise ctx.unsupported(f"`{name}` of a generator of random numbers", "Draw before, and pass the numbers.")
+        raise ctx.unsupported(f"`{name}` of a random generator", "Draw the numbers before the call, and pass them.")
     entry = lookup(method) if owner.of is np.random.Generator else None
     rule = None if entry is None else entry.general or entry.decomposition
     is_known = name != "shuffle" and all(map(_is_known, (*args, *named.values())))
@@ -219,9 +219,9 @@ def _constant(frame: Frame, name: str, value: Value) -> Any:
     def refused(part: Value) -> errors.AdjitError:
         asked = next((m.__name__ for m in frame.ctx.decomposed if m in _METHODS), name)
         return frame.ctx.not_constant(
-            f"`{asked}` of a generator of random numbers, with {described(part)} that is not constant",
-            "Pass the generator as an argument, or what it draws.",
-            why="Its numbers are drawn while the program is compiled.",
+            f"`{asked}` of a random generator, with {described(part)} that is not constant",
+            "Pass the generator or its numbers as an argument.",
+            why="Its numbers are drawn at compile time.",
         )
 
     return object_of(value, refused)

@@ -37,6 +37,7 @@ from adjit.transform.elaborate.of_numba.declared import of_body, returned, taken
 from adjit.transform.elaborate.of_numba.kept import kept_names
 from adjit.transform.elaborate.recursion import as_loop
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
+from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.choices import functions_in, there
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import (
@@ -55,6 +56,7 @@ from adjit.transform.elaborate.values.frame import (
     wrap,
 )
 from adjit.transform.elaborate.values.launches import Launched
+from adjit.transform.elaborate.values.lists import elements
 from adjit.transform.elaborate.values.names import held_by, kept, read_items
 from adjit.transform.elaborate.values.outliving import check_trips
 from adjit.transform.elaborate.values.record_arrays import records_of
@@ -69,10 +71,13 @@ from adjit.transform.elaborate.values.values import (
     Shape,
     Shared,
     Static,
+    Table,
     TupleValue,
     Value,
     described,
     fields_of,
+    is_array,
+    is_scalar,
     leaves_of,
     operands_in,
     parts_of,
@@ -239,16 +244,18 @@ def _elaborated(
             with in_threads(ctx) if ctx.kernel is not None else contextlib.nullcontext():
                 result, _ = _body(ctx, source, seen_by_body, False, False)
             if ctx.kernel is None:
-                result = there(ctx, result, "the result")
+                result = _lists_as_arrays(ctx, there(ctx, result, "the result"))
+                if result == Static(None) and ir.raises(ir.Region((), tuple(ops), ())):
+                    result = ir.Const(0.0, types.float64)  # which no call gets to see
         except RecursionError as error:
             if (repeated := _called_by_itself(ctx)) is not None:
                 raise RecursesAtRunTime(repeated) from None
             # positions are found by going just as deep
             fault = errors.Unsupported(
-                f"an expression, a block or an object of so many levels in {source.name}",
+                f"an expression, a block or an object that is nested too deeply, in {source.name}",
                 source.first_line,
-                "Python's stack does not go that deep (see sys.setrecursionlimit).",
-                "Take it apart into statements; make a list of objects that each trip of a loop puts into another.",
+                "Python's recursion limit is reached (see sys.setrecursionlimit).",
+                "Divide it into more statements. Keep objects that a loop nests into each other in a list.",
             )
             fault.wants_constant = True  # a loop that is written out makes other objects
             raise fault from error
@@ -372,6 +379,8 @@ def structured(ctx: Context, layout: Layout, value: Value, branches: Mapping[int
             return next(leaves)
         if part.kind == "static":
             return wrap(ctx, part.of)
+        if part.kind == "unread":
+            return Static(part.of)
         if part.kind == "table":
             # of which items may be the same one
             ctx.items_are_shared |= has_same(part.parts[0])
@@ -426,6 +435,24 @@ def _shape(layout: Layout) -> Shape:
     return Shape("record", parts, layout.keys, layout.of)
 
 
+def _lists_as_arrays(ctx: Context, value: Value) -> Value:
+    """A result in which each list of numbers, or of arrays of one shape, is the array that np.array makes of it: SciPy
+    takes lists so, and a Jacobian of one is a matrix."""
+    if isinstance(value, Grown):
+        return materialise(ctx, elements(ctx, value))
+    if not isinstance(value, TupleValue):
+        return value
+    if value.is_list and all(is_scalar(leaf) or is_array(leaf) for leaf in _items_in(value)):
+        return materialise(ctx, array_of(ctx, value))
+    return dataclasses.replace(value, items=tuple(_lists_as_arrays(ctx, item) for item in value.items))
+
+
+def _items_in(value: Value) -> Iterator[Value]:
+    """The items of nested lists and tuples."""
+    for item in value.items if isinstance(value, TupleValue) else ():
+        yield from _items_in(item) if isinstance(item, TupleValue) else (item,)
+
+
 def result_of(source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Operand]]:
     """The tree of a result and its leaves."""
     yields: list[ir.Operand] = []
@@ -440,11 +467,12 @@ def result_of(source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Op
             return tuple(map(tree, part.items))
         if isinstance(part, Static) and part.value is None:
             return None
-        what = f"{source.name} returns {described(part)}"
-        instead = "Return numbers, arrays, and tuples of those."
-        if isinstance(part, TupleValue):
-            what, instead = "a list as a result", "Return a tuple or an array."
-        raise errors.Unsupported(what, source.place(source.node), "", instead)
+        raise errors.Unsupported(
+            f"{source.name} returns {described(part)}",
+            source.place(source.node),
+            "A result consists of numbers and arrays, in tuples or lists.",
+            "Return what is in it, as a tuple." if isinstance(part, Record | Table) else "Leave it out of the result.",
+        )
 
     return tree(value), yields
 
@@ -492,11 +520,11 @@ def _check_stores(
                 ctx.changes_drawn(constant)
             what, instead, why = CHANGED_GLOBAL
         elif aliases.find(target) in enclosing:
-            what = "an array of the enclosing function is changed by one that is differentiated inside it"
-            why, instead = "A derivative changes nothing but what it returns.", "Copy the array first."
+            what = "an inner function that is differentiated changes an array of the function around it"
+            why, instead = "A derivative only changes its results.", "Copy the array first."
         elif name:
-            what = f"`{name}` is changed, whose default is an array"
-            why = "In Python all calls share it, so that each would start from what the last one left."
+            what = f"a change of `{name}`, whose default is an array"
+            why = "In Python all calls share the default, so each call sees the changes of the last one."
             instead = f"Write `{name}=None`, and `if {name} is None: {name} = np.zeros(...)` in the function."
         elif named := [fixed[each] for each in memory if each in fixed]:
             raise read_only(named[0], op)
@@ -638,14 +666,14 @@ def _generator(frame: Frame, name: str, node: cst.FunctionDef, at: cst.CSTNode, 
     ctx = frame.ctx
     if not ctx.active_calls:
         what, place = f"{name} is a generator", frame.source.place(at)
-        raise errors.Unsupported(what, place, "It has no single result.", "Return an array or a sum.")
+        raise errors.Unsupported(what, place, "A generator has no single result.", "Return an array or a sum.")
     call = ctx.active_calls[-1]
     if call[0] in ctx.recursive:
-        why = "How deep that goes is known at run time only."
+        why = "The depth of the recursion is only known at run time."
         raise ctx.unsupported(f"{name}, a generator that calls itself", "Return a list.", why=why, node=at)
     if assigns := nonlocals(node):
         raise ctx.unsupported(
-            f"{name}, a generator that assigns to `{assigns[0]}` around it", "Yield the new value.", node=at
+            f"{name}, a generator that assigns to the enclosing `{assigns[0]}`", "Yield the new value.", node=at
         )
     return generated(frame, name, lambda: block(frame, node.body.body), lambda: _under_way(ctx, name, call), around)
 
@@ -699,7 +727,7 @@ def _check_shared(ctx: Context, function: LocalFunction, shared: Sequence[str]) 
         around = function.frame.visible()
         if all(isinstance(around.get(name), Shared) for name in shared):
             return
-    what = f"a call from another function of {function.name}, which assigns to `{shared[0]}` around it"
+    what = f"a call of {function.name} from another function; it assigns to the enclosing `{shared[0]}`"
     raise ctx.unsupported(what, "Return the new value.")
 
 
@@ -713,9 +741,9 @@ def _check_recursive(frame: Frame, function: LocalFunction) -> None:
 
 def _refuse_recursive(frame: Frame, function: str, name: str) -> None:
     raise frame.ctx.unsupported(
-        f"{function}, which calls itself and uses `{name}`, that functions defined inside assign",
+        f"{function}, which calls itself and uses `{name}`, which inner functions assign",
         "Pass it as an argument, and return the new value.",
-        why="How deep that goes is known at run time only.",
+        why="The depth of the recursion is only known at run time.",
     )
 
 
@@ -815,14 +843,16 @@ def _under_way(ctx: Context, name: str, call: tuple[Any, ...]) -> Iterator[None]
     function = call[0]
     is_within = any(known[0] is function for known in ctx.active_calls)
     if is_within and function in ctx.recursive:
-        why = "How deep that goes is known at run time only, so it becomes a loop with stacks."
-        raise ctx.unsupported(f"{name} calls itself in another way than by its name", "Call it by its name.", why=why)
+        why = "The depth of the recursion is only known at run time, so adjit makes it a loop with stacks."
+        raise ctx.unsupported(f"{name}, which calls itself under another name", "Call it by its name.", why=why)
     ctx.unrolled_calls += is_within
     is_deep = len(ctx.active_calls) > DEEPEST
     if call in ctx.active_calls or (is_within and (is_deep or ctx.unrolled_calls > MOST_CALLS)):
         raise RecursesAtRunTime(function)
     if is_deep:
-        raise ctx.unsupported(f"calls nested more than {DEEPEST} deep", "Write some of them into their callers.")
+        raise ctx.unsupported(
+            f"calls that are nested more than {DEEPEST} deep", "Write some of the functions into their callers."
+        )
     outer = ctx.frame, ctx.node, ctx.builder.origin
     ctx.active_calls.append(call)
     yield
@@ -885,8 +915,8 @@ def _type_of(ctx: Context, value: Value) -> types.Type:
     if found is not None and not (isinstance(value, Static) and callable(value.value)):
         return found
     raise ctx.unsupported(
-        "an argument of a derivative that is no number, array, string or tuple of those",
-        "Let the function that is differentiated read it as a global or enclosing name.",
+        "an argument of a derivative that is not a number, an array, a string or a tuple",
+        "Let the differentiated function read it as a global or enclosing name.",
     )
 
 

@@ -22,6 +22,7 @@ import dataclasses
 import functools
 import math
 import operator
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType
@@ -95,9 +96,9 @@ def raising(frame: Frame, node: cst.Raise) -> None:
 
 
 def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[ir.Operand | str, ...]:
-    """What an exception says: as far as that is not known before it runs, as it is written."""
+    """What an exception says. Of a value that is not known before it runs the expression stands there, as in <x>."""
     known = ((a, _known(frame, a)) for a in arguments)
-    return tuple(cst.Module([]).code_for_node(a) if text is None else text for a, text in known)
+    return tuple(_written(a) if text is None else text for a, text in known)
 
 
 def _known(frame: Frame, node: cst.BaseExpression) -> ir.Const | str | None:
@@ -110,6 +111,12 @@ def _known(frame: Frame, node: cst.BaseExpression) -> ir.Const | str | None:
         case cst.ConcatenatedString() | cst.BinaryOperation(operator=cst.Add()):
             left, right = _known(frame, node.left), _known(frame, node.right)
             return left + right if isinstance(left, str) and isinstance(right, str) else None
+        case cst.BinaryOperation(left=cst.SimpleString() as text, operator=cst.Modulo(), right=right):
+            parts = [e.value for e in right.elements] if isinstance(right, cst.Tuple) else [right]
+            return _filled(frame, text, _PERCENT, parts)
+        case cst.Call(func=cst.Attribute(value=cst.SimpleString() as text, attr=cst.Name(value="format")), args=given):
+            is_plain = not any(a.keyword or a.star for a in given)
+            return _filled(frame, text, _BRACES, [a.value for a in given]) if is_plain else None
         case cst.Name() | cst.Integer() | cst.Float():
             value = evaluate(frame, node)
             found = value.value if isinstance(value, Static) else value
@@ -117,12 +124,28 @@ def _known(frame: Frame, node: cst.BaseExpression) -> ir.Const | str | None:
     return None
 
 
-def _hole(frame: Frame, part: cst.BaseFormattedStringContent) -> str:
-    """What stands in the braces of a text with formats."""
+def _hole(frame: Frame | None, part: cst.BaseFormattedStringContent) -> str:
+    """What stands in the braces of a string with formats; without a frame nothing is known of it."""
     assert isinstance(part, cst.FormattedStringExpression)
-    known = _known(frame, part.expression)
+    known = None if frame is None else _known(frame, part.expression)
     is_plain = part.conversion is None and part.format_spec is None
-    return known if is_plain and isinstance(known, str) else cst.Module([]).code_for_node(part)
+    return known if is_plain and isinstance(known, str) else _written(part.expression)
+
+
+_PERCENT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]")
+_BRACES = re.compile(r"\{(?:![rsa])?(?::[^{}]*)?\}")
+
+
+def _filled(
+    frame: Frame, text: cst.SimpleString, hole: re.Pattern[str], values: Sequence[cst.BaseExpression]
+) -> str | None:
+    """A string with these values in the place of its holes; None where they are not as many."""
+    written = text.evaluated_value
+    if not isinstance(written, str) or len(hole.findall(written)) != len(values):
+        return None
+    known = ((value, _known(frame, value)) for value in values)
+    said = iter([found if isinstance(found, str) else _written(value) for value, found in known])
+    return hole.sub(lambda _: next(said), written)
 
 
 # --------------------------------------------------------------------------------------------------------------- try
@@ -204,7 +227,7 @@ def _raised_again(frame: Frame, node: cst.Raise) -> None:
     again(0)
 
 
-_UNKNOWN = "It is an exception, of which nothing is kept but that it was raised."
+_UNKNOWN = "It is an exception, and adjit only keeps that it was raised."
 
 
 def handed_on(frame: Frame, callee: Frame) -> None:
@@ -266,7 +289,7 @@ def _handler(frame: Frame, node: cst.ExceptHandler) -> Handler:
     kinds = [one.value for one in given if isinstance(one, Static)]
     is_of_classes = all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds)
     if not kinds or len(kinds) < len(given) or not is_of_classes:
-        raise frame.ctx.unsupported("`except` of what is no class", "Name exception classes.", node=node)
+        raise frame.ctx.unsupported("`except` without an exception class", "Name exception classes.", node=node)
     return Handler(tuple(kinds), node)
 
 
@@ -386,13 +409,13 @@ def _is_name(node: cst.CSTNode | None, name: str) -> bool:
 
 
 def _written(node: cst.BaseExpression) -> str:
-    """What an exception says, as it is written, of which nothing need be known."""
+    """What an exception says where nothing is known of it: for each value the expression, as in <x>."""
     if isinstance(node, cst.SimpleString):
         return str(node.evaluated_value)
-    code = cst.Module([]).code_for_node
     if isinstance(node, cst.FormattedString):
-        return "".join(p.value if isinstance(p, cst.FormattedStringText) else code(p) for p in node.parts)
-    return code(node)
+        said = (p.value if isinstance(p, cst.FormattedStringText) else _hole(None, p) for p in node.parts)
+        return "".join(said)
+    return f"<{cst.Module([]).code_for_node(node)}>"
 
 
 def _refuse_unseen(frame: Frame, handler: Handler, ops: Sequence[ir.Op]) -> None:
@@ -403,10 +426,10 @@ def _refuse_unseen(frame: Frame, handler: Handler, ops: Sequence[ir.Op]) -> None
         return
     kind = (wanted or named or Exception).__name__
     raise frame.ctx.unsupported(
-        f"`except` of a {kind} that an operation raises",
+        f"`except` for a {kind} that an operation raises",
         "Test with `if` before the operation.",
-        why="Caught are `raise` and `assert`, and a Cholesky factorisation that fails,\n"
-        "where it is a statement of its own: `l = np.linalg.cholesky(k)`.",
+        why="adjit catches `raise`, `assert`, and a Cholesky factorisation that fails,\n"
+        "written as a single statement: `l = np.linalg.cholesky(k)`.",
         node=handler.node,
     )
 

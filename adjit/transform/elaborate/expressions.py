@@ -39,6 +39,7 @@ from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.changing import looked_at
 from adjit.transform.elaborate.values.choices import as_options, fitting, narrowed, there
 from adjit.transform.elaborate.values.elementwise import copied, materialise
+from adjit.transform.elaborate.values.foreign import refuse_foreign
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
 from adjit.transform.elaborate.values.launches import configured
 from adjit.transform.elaborate.values.lists import columns, contents, elements, joined
@@ -85,7 +86,7 @@ def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
 
 def _called_so(node: cst.BaseExpression) -> str:
     """What a message calls an expression."""
-    return f"`{node.value}`" if isinstance(node, cst.Name) else "what is used as a value"
+    return f"`{node.value}`" if isinstance(node, cst.Name) else "this expression as a value"
 
 
 def whole(frame: Frame, node: cst.BaseExpression) -> Value:
@@ -199,9 +200,9 @@ def _name(frame: Frame, node: cst.Name) -> Value:
         raise ctx.unsupported(f"`{name}` is read before it is assigned", "Assign it first, on every path.")
     if name in frame.gone:
         raise ctx.unsupported(
-            f"`{name}` of a comprehension, read by a function that is called after it",
-            f"Give it as a default: `lambda ..., {name}={name}: ...`.",
-            why=f"In Python it reads what `{name}` is by then.",
+            f"`{name}` of a comprehension, in a function that is called later",
+            f"Pass it as a default: `lambda ..., {name}={name}: ...`.",
+            why=f"In Python the function reads the value that `{name}` has at the call.",
         )
     for scope in (frame.kept, frame.source.closure, frame.source.globals):
         if name in scope:
@@ -219,7 +220,7 @@ def _literal(frame: Frame, node: _Literal) -> Value:
 
 
 MOST_STARRED = 64  # elements of an array that are written out
-_STARRED = "Write its items one by one: how many there are has to be known to compile it."
+_STARRED = "Write its items one by one: their number has to be known at compile time."
 
 
 def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
@@ -258,7 +259,7 @@ def _formatted_part(frame: Frame, part: cst.BaseFormattedStringContent) -> str:
     assert isinstance(part, cst.FormattedStringExpression)
     value = evaluate(frame, part.expression)
     if not isinstance(value, Static | ir.Const) or is_array(value):
-        raise frame.ctx.not_constant("an f-string of what is known at run time only", "Take it out.")
+        raise frame.ctx.not_constant("an f-string of a value that is only known at run time", "Take it out.")
     spec = "".join(_formatted_part(frame, one) for one in part.format_spec or ())
     conversions: dict[str, Callable[[Any], Any]] = {"r": repr, "s": str, "a": ascii}
     shown = conversions[part.conversion](value.value) if part.conversion else value.value
@@ -427,7 +428,9 @@ def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
             return is_there if name == "In" else scalars.negated(frame.ctx, is_there)
         if isinstance(whole, Table) and whole.kind == "iterator":
             what = "`in` on an iterator"
-            raise frame.ctx.unsupported(what, "Search a list.", why="In Python it has no more what was searched.")
+            raise frame.ctx.unsupported(
+                what, "Search a list.", why="In Python the search consumes items of the iterator."
+            )
         if isinstance(whole, Record | Grown | Table) and isinstance(left, Maybe):
             return of_option(frame, as_options(left), lambda option: _compared(frame, name, option, right))
         if isinstance(whole, Record | Grown | Table):
@@ -546,7 +549,7 @@ def _end_on_grid(frame: Frame, node: cst.BaseExpression | None) -> Value | None:
     return value
 
 
-_LACKING = (LookupError, "what is chosen at run time has no such item")
+_LACKING = (LookupError, "the value that is chosen at run time has no such item")
 
 
 def _has_item(value: Value, entries: Sequence[Value]) -> bool:
@@ -581,7 +584,9 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
     if isinstance(base, Static) and isinstance(base.value, type) and issubclass(base.value, Enum):
         names = [entry.value for entry in entries if isinstance(entry, Static)]
         if len(names) != 1 or names[0] not in base.value.__members__:
-            raise ctx.mismatch(f"a subscript of {base.value.__name__} that is no name of a member", "Write the name.")
+            raise ctx.mismatch(
+                f"a subscript of {base.value.__name__} that is not the name of a member", "Write the name."
+            )
         return wrap(ctx, base.value[names[0]])
     if isinstance(base, Range):
         return part_of_range(frame, base, entries)
@@ -604,6 +609,8 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
     if not is_array(base):
         if isinstance(base, Static) and is_kernel(base.value):
             return configured(frame, base.value, entries)
+        if isinstance(base, Static):
+            refuse_foreign(ctx, base.value)
         raise ctx.unsupported(f"a subscript of {described(base)}", "Index an array or a tuple.")
     return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))
 
@@ -792,6 +799,9 @@ _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
 }
 
 _REFUSED: dict[type, tuple[str, str]] = {
-    cst.Yield: ("what is sent to a generator", "Write `yield` as a statement; what it should know, keep in an object."),
-    cst.Await: ("`await`", "Call a function that is no coroutine."),
+    cst.Yield: (
+        "a value that is sent to a generator",
+        "Write `yield` as a statement, and keep the value in an object.",
+    ),
+    cst.Await: ("`await`", "Call a function that is not a coroutine."),
 }

@@ -97,7 +97,7 @@ def _reversed(frame: Frame, value: Value) -> Value:
 
 def _map(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if named or len(args) < 2:
-        raise frame.ctx.unsupported("map with these arguments", "Give a function, and what it is called with.")
+        raise frame.ctx.unsupported("map with these arguments", "Give a function and its arguments.")
     function, *columns = args
     columns = [opened_stream(frame, column) for column in columns]
     if len(columns) == 1 and (stream := as_stream(columns[0])) is not None:
@@ -142,7 +142,7 @@ def _known(frame: Frame, value: Value, what: str) -> Sequence[Value]:
     made = listed(frame, value)
     if not isinstance(made, TupleValue):
         raise frame.ctx.unsupported(
-            f"{what} of so many items as are known at run time only", "Write it as nested loops."
+            f"{what} of a number of items that is only known at run time", "Write it as nested loops."
         )
     return made.items
 
@@ -333,17 +333,17 @@ def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
     if isinstance(iterator, Record) and is_defined(iterator.of, "__next__") and default is None:
         return ctx.call(frame, Method(iterator, "__next__"), [], {})
     if stream is not None and (stream.make is None or stream.spent is not None):
-        what, instead = f"next of {described(iterator)}", "Run through it in a loop, which may `break`."
-        raise ctx.unsupported(what, instead, why="What runs on later would have to be kept in between.")
+        what, instead = f"next of {described(iterator)}", "Use it in a `for` loop, which may `break`."
+        raise ctx.unsupported(what, instead, why="The state of the generator would have to be kept between calls.")
     iterator = iterator if stream is None else listed(frame, iterator)
     if is_list(iterator) and not _is_named(frame, iterator.cell):
         # what the call itself makes: a generator expression, map or filter
         iterator = Table("iterator", iterator, limit=ir.integer(0))
     if not isinstance(iterator, Table) or iterator.kind != "iterator" or iterator.limit is None:
-        raise ctx.unsupported(f"next of {described(iterator)}", "Give it what `iter(...)` of a list makes.")
+        raise ctx.unsupported(f"next of {described(iterator)}", "Give it `iter(...)` of a list.")
     if is_run_through(ctx, iterator):
         raise ctx.unsupported(
-            "next of an iterator that a loop runs through", "Call `next` in a `while` loop, or loop over the list."
+            "next of an iterator inside a loop over it", "Call `next` in a `while` loop, or loop over the list."
         )
     whole, place = iterator.items, iterator.limit
     count = whole.count if isinstance(whole, Grown) else ir.integer(len(whole.items))
@@ -360,7 +360,7 @@ def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
         if is_there.value:
             return taken()
         if default is None:
-            raise ctx.mismatch("next of an iterator that has come to its end", "Give a default.")
+            raise ctx.mismatch("next of an iterator without further items", "Give a default.")
         return default
     if default is None:
         ctx.builder.emit(ir.Raise(exception=StopIteration, args=(), condition=is_there))
@@ -378,7 +378,9 @@ def _folded(name: str, callee: Any, start: float) -> Handler:
             return const(start) if initial is None else initial
         array = as_lazy(frame.ctx, elements(frame.ctx, items))
         if array.ndim != 1:
-            raise frame.ctx.mismatch(f"math.{name} of what is not numbers", "Give a vector, or a list of numbers.")
+            raise frame.ctx.mismatch(
+                f"math.{name} of values that are not numbers", "Give a vector, or a list of numbers."
+            )
         given = operand(frame.ctx, initial) if initial is not None else typed_const(start, array.dtype)
         kind = scalars.wider(dtype(given), array.dtype)
         first = scalars.cast(frame.ctx, given, kind)
@@ -395,7 +397,7 @@ def _folded(name: str, callee: Any, start: float) -> Handler:
 def _ndindex(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     """np.ndindex, of a shape or of its extents."""
     if named:
-        raise frame.ctx.unsupported("np.ndindex with an argument by name", "Give the extents by position.")
+        raise frame.ctx.unsupported("np.ndindex with an argument by name", "Give the lengths by position.")
     given = args[0].items if len(args) == 1 and isinstance(args[0], TupleValue) else args
     return Places(tuple(as_index(frame.ctx, n, "an extent") for n in given))
 
@@ -412,12 +414,12 @@ def _nditer(frame: Frame, op: Value, order: Value | None) -> Value:
     given = op.items if isinstance(op, TupleValue) else (op,)
     arrays = [materialise(ctx, array_of(ctx, a) if isinstance(a, TupleValue) else a) for a in given]
     if not arrays or not all(map(is_numeric, arrays)):
-        raise ctx.mismatch("np.nditer of what is no array", "Give it an array, or several in a tuple.")
+        raise ctx.mismatch("np.nditer of a value that is not an array", "Give it an array, or a tuple of arrays.")
     leaves = [leaf for a in arrays if is_array(a) and ndim(a) > 1 for leaf in leaves_of(a)]
     if order in (None, Static("K")) and leaves:
         fault = ctx.unsupported(
-            "np.nditer of an array that may lie in another order than C", 'Write np.nditer(..., order="C").',
-            why="It goes through the elements in the order of memory.",
+            "np.nditer of an array that may not be in C order", 'Write np.nditer(..., order="C").',
+            why="np.nditer follows the order in memory.",
         )  # fmt: skip
 
         def refuse(positions: Collection[int]) -> None:
@@ -439,11 +441,11 @@ def _fromiter(frame: Frame, iterable: Value, kind: Value, count: Value | None) -
     """np.fromiter."""
     ctx = frame.ctx
     if count not in (None, ir.integer(-1)):
-        raise ctx.unsupported("np.fromiter with a count", "Slice what it is given, or what it gives.")
+        raise ctx.unsupported("np.fromiter with a count", "Slice its argument or its result.")
     made = listed(frame, iterable)
     array = array_of(ctx, made) if isinstance(made, TupleValue) else elements(ctx, made)
     if not is_array(array) or ndim(array) != 1:
-        raise ctx.mismatch("np.fromiter of what is not numbers", "Use np.array of a list.")
+        raise ctx.mismatch("np.fromiter of values that are not numbers", "Use np.array of a list.")
     return copied(ctx, converted(ctx, array, dtype_argument(frame, kind, dtype(array))))
 
 
@@ -456,9 +458,11 @@ def _count(frame: Frame, start: Value | None, step: Value | None) -> Value:
 
     def counted(user: Frame) -> Value:
         if not is_integer(start_at.type) or not is_integer(step_by.type):
-            raise user.ctx.unsupported("itertools.count of what is no integer", "Count in integers: `x0 + k * dx`.")
+            raise user.ctx.unsupported(
+                "itertools.count of a value that is not an integer", "Count in integers and write `x0 + k * dx`."
+            )
         if not isinstance(step_by, ir.Const) or step_by.value <= 0:
-            raise user.ctx.unsupported("itertools.count by a step that is no positive literal", "Use range.")
+            raise user.ctx.unsupported("itertools.count with a step that is not a positive literal", "Use range.")
         return Range(start_at, ENDLESS, step_by)
 
     def at(place: ir.Operand) -> Value:
@@ -481,7 +485,9 @@ def _starmap(frame: Frame, function: Value, iterable: Value) -> Value:
     def each(row: Value) -> Value:
         items = known_items(frame, row)
         if items is None:
-            raise frame.ctx.unsupported("itertools.starmap of what is no tuples", "Write a loop, or a comprehension.")
+            raise frame.ctx.unsupported(
+                "itertools.starmap of items that are not tuples", "Write a loop, or a comprehension."
+            )
         return frame.ctx.call(frame, function, items, {})
 
     return frame.ctx.collected(frame, iterable, each)
@@ -510,7 +516,7 @@ def _islice(frame: Frame, iterable: Value, *ends: Value | None) -> Value:
         raise frame.ctx.mismatch("itertools.islice of a negative number", "Count from the start.")
     if stream is not None:
         if len(given) > 1:
-            what, instead = "itertools.islice of a generator from a place on", "Make a list of it: `list(...)`."
+            what, instead = "itertools.islice of a generator with a start", "Make a list of it: `list(...)`."
             raise ctx.unsupported(what, instead)
         return at_most(frame, stream, given[0], lambda one, k: one, is_first=False)
     if isinstance(iterable, Range):

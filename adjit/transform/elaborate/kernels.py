@@ -138,11 +138,12 @@ def attribute_of_cuda(frame: Frame, owner: Static, name: str) -> Value | None:
         if isinstance(of, Queue) or dotted in _OF_HOST or not any(dotted in names for names in _OF_KERNELS):
             raise ctx.unsupported(
                 f"`{dotted if isinstance(of, Queue) else f'cuda.{dotted}'}` in a program that is differentiated",
-                "Do it outside: launches, cuda.device_array, to_device, copy_to_host, streams and events are taken.",
+                "Call it outside. adjit takes launches, cuda.device_array, to_device, copy_to_host, streams and "
+                "events.",
             )
         raise ctx.unsupported(
             f"`cuda.{dotted}` outside of a kernel",
-            "Launch a kernel that has it, or differentiate that: adjit.cuda.adjoint(kernel).",
+            "Launch a kernel that contains it, or differentiate the kernel: adjit.cuda.adjoint(kernel).",
         )
     for prefix, (what, instead) in _REFUSED.items():
         if dotted == prefix or dotted.startswith(prefix + "."):
@@ -172,8 +173,8 @@ _VALUES: dict[str, Callable[[Kernel], ir.Operand]] = {
 }
 
 _THROUGH_MEMORY = "Write through shared memory, with cuda.syncthreads() between the store and the load."
-_ONE_WARP = ("which threads of one warp do together", _THROUGH_MEMORY)
-_LAUNCHES = "Launch several kernels: blocks that wait for each other by flags have no order that could be turned round."
+_ONE_WARP = ("which the threads of a warp execute together", _THROUGH_MEMORY)
+_LAUNCHES = "Launch one kernel per step: blocks that wait for each other have no order that adjit could reverse."
 _OF_HOST = ("to_device", "device_array", "device_array_like", "mapped_array", "pinned_array", "managed_array")
 _REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
@@ -181,16 +182,16 @@ _REFUSED: dict[str, tuple[str, str]] = {
          "any_sync", "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync", "activemask", "lanemask_lt",
          "laneid"), _ONE_WARP),
     **dict.fromkeys(("threadfence", "threadfence_block", "threadfence_system"), ("a fence between threads", _LAUNCHES)),
-    "cg": ("a cooperative group", "Launch a kernel for what comes before its sync(), and one for what comes after."),
+    "cg": ("a cooperative group", "Launch one kernel for the code before sync(), and one for the code after it."),
     "nanosleep": ("which waits", _LAUNCHES),
     **dict.fromkeys(("atomic.exch", "atomic.cas", "atomic.compare_and_swap", "atomic.inc", "atomic.dec"),
         ("whose result depends on the order of the threads",
-         "Find the places in a kernel of its own, and keep them in an integer array.")),
+         "Compute the indices in a separate kernel, and keep them in an integer array.")),
     **dict.fromkeys(("atomic.and_", "atomic.or_", "atomic.xor"),
-        ("which is not adjit's", "Do it in a kernel of its own.")),
+        ("which adjit does not know", "Call it in a separate kernel.")),
     **dict.fromkeys(("atomic.nanmax", "atomic.nanmin"),
-        ("which is not adjit's", "Use cuda.atomic.max or min, where no element is nan before.")),
-    **dict.fromkeys(_OF_HOST, ("which is the host's", "Make the array before the launch, and pass it.")),
+        ("which adjit does not know", "Use cuda.atomic.max or min. No element may be nan before.")),
+    **dict.fromkeys(_OF_HOST, ("which belongs to the host", "Create the array before the launch, and pass it.")),
     **dict.fromkeys(("declare_device", "jit"), ("in a kernel", "Define the function outside, with its source.")),
 }  # fmt: skip
 
@@ -213,7 +214,9 @@ def _grid(frame: Frame, args: list[Value], named: dict[str, Value], of: Callable
     kernel = _kernel(frame)
     (given,) = bound(frame, "cuda.grid", "ndim", args, named)
     if not isinstance(given, ir.Const) or given.value not in (1, 2, 3):
-        raise frame.ctx.unsupported("cuda.grid of what is not 1, 2 or 3", "Write the number of axes as a literal.")
+        raise frame.ctx.unsupported(
+            "cuda.grid of a value other than 1, 2 and 3", "Write the number of axes as a literal."
+        )
     found = tuple(of(kernel, axis) for axis in range(given.value))
     return found[0] if given.value == 1 else TupleValue(found)
 
@@ -272,9 +275,7 @@ def _dynamic(frame: Frame, kind: Any) -> Value:
     """The memory that a launch asks for, as elements of a type: all that do are the same."""
     ctx, kernel = frame.ctx, _kernel(frame)
     if kernel.dynamic and kind not in kernel.dynamic:
-        raise ctx.unsupported(
-            "dynamic shared memory of two types", "Give one of the arrays a shape of its own, as literals."
-        )
+        raise ctx.unsupported("dynamic shared memory of two types", "Give one of the arrays a shape of literals.")
     if kind not in kernel.dynamic:
         out = kernel.dynamic[kind] = ir.Var("shared", array_type(kind, 1))
         size = scalars.scalar(ctx, operator.floordiv, (kernel.shared_bytes, ir.integer(kind.bitwidth // 8)), "size")
@@ -291,7 +292,7 @@ def _local(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         raise ctx.unsupported(
             f"a local array of {taken} bytes",
             "Pass an array with an axis for the threads.",
-            why=f"Each thread has memory of its own for at most {MOST_LOCAL}.",
+            why=f"A thread has at most {MOST_LOCAL} of local memory.",
         )
     out, extents = ir.Var("local", array_type(kind, len(shape))), tuple(map(ir.integer, shape))
     ctx.builder.emit(ir.Alloc(shape=extents, out=out))
@@ -308,7 +309,7 @@ def _array(frame: Frame, name: str, args: list[Value], named: dict[str, Value]) 
     known = [int(n.value) for n in items if isinstance(n, ir.Const) and isinstance(n.type, types.Integer)]
     if len(known) < len(items):
         raise frame.ctx.unsupported(
-            f"{name} of a shape that is known at run time only", "Give literals, or globals of the module."
+            f"{name} of a shape that is only known at run time", "Give literals, or globals of the module."
         )
     found = dtype_argument(frame, kind, types.float64)
     if not isinstance(found, types.Float | types.Integer | types.Boolean):
@@ -325,8 +326,8 @@ def _atomic(frame: Frame, args: list[Value], named: dict[str, Value], callee: An
     if ctx.node is not ctx.statement:
         raise ctx.unsupported(
             f"the result of {name}",
-            "Find the places in a kernel of its own, and keep them in an integer array.",
-            why="What it is depends on the order of the threads, which the reverse could not go back in.",
+            "Compute the indices in a separate kernel, and keep them in an integer array.",
+            why="Its value depends on the order of the threads, which cannot be reversed.",
         )
     entries = index.items if isinstance(index, TupleValue) else (index,)
     if len(entries) != ndim(array):
@@ -447,18 +448,18 @@ def check_called(ctx: Context, callee: Any) -> None:
         raise ctx.unsupported(
             f"a random number that is drawn in a kernel by {getattr(callee, '__name__', 'it')}",
             "Use xoroshiro128p_uniform and normal of numba.cuda.random, or pass the numbers in an array.",
-            why="Its adjoint would draw others.",
+            why="Its adjoint would draw other numbers.",
         )
     if type(callee).__name__ == "ExternFunction":
         raise ctx.unsupported(
             f"a call of {callee.name}, which cuda.declare_device links in",
             "Write it in Python, as a device function.",
-            why="There is no source of it to read.",
+            why="It has no source that adjit could read.",
         )
     if is_kernel(callee):
         raise ctx.unsupported(
-            f"a kernel that calls another one, {callee.__name__}",
-            "Launch both from the host, or make that one a device function: @cuda.jit(device=True).",
+            f"a kernel that calls another kernel, {callee.__name__}",
+            "Launch both from the host, or make the other one a device function: @cuda.jit(device=True).",
         )
 
 

@@ -115,8 +115,8 @@ def _sequence(frame: Frame, items: Sequence[Any], value: Value, names: Names) ->
     """Tuples and lists; arrays and texts are no sequences to `match`."""
     whole = _content(frame, value)
     if isinstance(whole, Grown):
-        what = "a pattern for a list of so many items as are known at run time only"
-        raise frame.ctx.unsupported(what, "Ask for its length with `if`.")
+        what = "a pattern for a list whose length is only known at run time"
+        raise frame.ctx.unsupported(what, "Test its length with `if`.")
     if not isinstance(whole, TupleValue):
         return ir.boolean(False)
     stars = [k for k, item in enumerate(items) if isinstance(item, cst.MatchStar)]
@@ -138,7 +138,7 @@ def _sequence(frame: Frame, items: Sequence[Any], value: Value, names: Names) ->
 def _object(frame: Frame, pattern: cst.MatchClass, value: Value, names: Names) -> ir.Operand:
     kind = evaluate(frame, pattern.cls)
     if not isinstance(kind, Static) or not isinstance(kind.value, type):
-        raise frame.ctx.unsupported("a pattern of what is no class", "Give a class.", node=pattern.cls)
+        raise frame.ctx.unsupported("a pattern whose name is not a class", "Give a class.", node=pattern.cls)
     owner, given = _content(frame, value), [p.value for p in pattern.patterns]
     if is_instance(frame, owner, kind) == ir.boolean(False):
         return ir.boolean(False)

@@ -26,6 +26,7 @@ from adjit.transform.elaborate.values import complexes, integers, known_objects,
 from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.choices import as_options, functions_in, holds_for, is_option
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, overlaps, paired
+from adjit.transform.elaborate.values.foreign import refuse_foreign
 from adjit.transform.elaborate.values.frame import ChosenChanges, Context, Frame
 from adjit.transform.elaborate.values.names import under_a_cell
 from adjit.transform.elaborate.values.texts import made_of_texts
@@ -88,8 +89,8 @@ def spelt_out(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
             of = _IN_PLACE[callee].__name__.strip("_")
             raise frame.ctx.unsupported(
                 f"operator.{callee.__name__} of {described(args[0])}",
-                f"Write it as a statement, or, where nobody else has that, operator.{of}.",
-                why="It changes what it is given.",
+                f"Write it as a statement, or use operator.{of} if no other name has the value.",
+                why="It changes its argument.",
             )
         return in_place(frame, _IN_PLACE[callee], args[0], args[1])
     if len(args) == 1 and callee in _OF_ONE:
@@ -172,8 +173,14 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         return of_option(frame, right, lambda option: binary(frame, callee, left, option))
     what = f"`{getattr(callee, '__name__', callee)}` of {described(left)} and {described(right)}"
     if any(isinstance(v, Static) and type(v.value).__module__.startswith("scipy.sparse.") for v in (left, right)):
-        raise ctx.unsupported(what, "Compress it first, outside of the function: .tocsr() or .tocsc().")
-    raise ctx.unsupported(what, "Give numbers or arrays: take what is in tuples, and convert what is text.")
+        raise ctx.unsupported(what, "Compress it before the function, with .tocsr() or .tocsc().")
+    for value in (left, right):
+        if isinstance(value, Static):
+            refuse_foreign(ctx, value.value)
+    raise ctx.unsupported(what, _ON_NUMBERS)
+
+
+_ON_NUMBERS = "Use numbers or arrays: take the items of a list or a tuple, and convert strings to numbers."
 
 
 def _is_list_outside(value: Value) -> bool:
@@ -214,7 +221,7 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
             raise ctx.unsupported(
                 f"`{name}` of an array and {described(owner)}",
                 f"Write `__array_ufunc__ = None` in the class, or put {described(owner)} to the left.",
-                why="NumPy asks the object about each element.",
+                why="NumPy calls the object's operator for each element.",
             )
         if owner is right and is_scalar(beside) and other is not None and _takes_for_sequence(ctx, beside, other):
             raise ctx.unsupported(
@@ -350,7 +357,7 @@ def _tuples_ordered(frame: Frame, callee: Any, left: Sequence[Value], right: Seq
         # reached where all items before these are equal: Python raises there, and nowhere else
         # (of an array it asks first whether it is the same as the other)
         kind = ValueError if is_numeric(a) and is_numeric(b) else TypeError
-        error = ir.Raise(exception=kind, args=(f"no order of {described(a)} and {described(b)}",))
+        error = ir.Raise(exception=kind, args=(f"{described(a)} and {described(b)} cannot be compared",))
         frame.ctx.builder.emit(error)
         return ir.boolean(False)
     if not more_left and not more_right:
@@ -406,9 +413,9 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
             return ir.boolean(not value.value)
         if is_known or (ctx.is_plain and integers.is_pythons(ctx, value) is not False):
             raise ctx.unsupported(
-                "`~` of a boolean that is known while compiling" if is_known else "`~` of a boolean of Python's",
+                "`~` of a boolean that is known while compiling" if is_known else "`~` of a Python boolean",
                 "Write `not c`.",
-                why="It is a number for Python, where `~True` is -2, and `not` for NumPy.",
+                why="In Python `~True` is -2; for NumPy `~` is `not`.",
             )
     if callee is operator.not_:
         return scalars.negated(ctx, truth(frame, value))
@@ -449,7 +456,7 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
     if isinstance(value, Static | TupleValue):
         return ir.boolean(bool(value.value if isinstance(value, Static) else value.items))
     raise ctx.unsupported(
-        "an array as a condition", "Use .any() or .all(), or np.where.", why="Its truth value is ambiguous."
+        "an array as a condition", "Use .any() or .all(), or np.where.", why="The truth value of an array is ambiguous."
     )
 
 
@@ -493,7 +500,7 @@ def _is_member(frame: Frame, left: Value, members: EnumMeta | Flag) -> ir.Operan
         return truth(frame, of_option(frame, left, lambda option: _is_member(frame, option, members)))
     if not isinstance(left, Static | ir.Const):
         raise frame.ctx.not_constant(
-            f"{described(left)}, known at run time only, `in` {described(Static(members))}",
+            f"`in` with {described(left)} that is only known at run time, and {described(Static(members))}",
             "Compare with the values of members.",
         )
     try:
@@ -554,6 +561,6 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
     if len(kinds) > 1 and kinds & {TupleValue, Record, Table, Grown}:
         return ir.boolean(False)
     raise frame.ctx.unsupported(
-        f"`is` of {described(left)} and {described(right)}", "Compare with `==`, or by what tells them apart.",
-        why="Whether they are one object in Python is not known here.",
+        f"`is` of {described(left)} and {described(right)}", "Compare with `==`, or compare their contents.",
+        why="It is not known whether Python has one object or two here.",
     )  # fmt: skip

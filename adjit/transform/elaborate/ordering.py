@@ -104,7 +104,7 @@ def _numbers(frame: Frame, items: List) -> Value | None:
 def _sorted(frame: Frame, value: Value, key: Value | None, reverse: Value | None) -> Value:
     is_reversed = ir.boolean(False) if reverse is None else reverse
     if not isinstance(is_reversed, ir.Const):
-        raise frame.ctx.unsupported("sorted in an order that is known at run time only", "Write reverse=True.")
+        raise frame.ctx.unsupported("sorted in an order that is only known at run time", "Write reverse=True.")
     items = listed(frame, unordered(value))
     keys = _keys(frame, items, key)
     known = _known_keys(keys)
@@ -146,7 +146,7 @@ def _extreme(callee: Any) -> Handler:
         if isinstance(items, TupleValue) and not items.items:
             if default is not None:
                 return default
-            raise ctx.mismatch(f"{name} of no items", "Give it some, or a default.")
+            raise ctx.mismatch(f"{name} of no items", "Give it items, or a default.")
         if default is None or isinstance(items, TupleValue):
             return _best(frame, callee, items, key)
         is_any = scalars.scalar(ctx, operator.gt, (items.count, ir.integer(0)))
@@ -245,5 +245,5 @@ ORDERING: dict[Any, Handler] = {
     heapq.heapreplace: _on_heap(algorithms.heapreplace),
     heapq.nlargest: _first_few("nlargest"),
     heapq.nsmallest: _first_few("nsmallest"),
-    heapq.merge: refused("heapq.merge", "Sort the items of all: `sorted([*a, *b])`."),
+    heapq.merge: refused("heapq.merge", "Sort all items: `sorted([*a, *b])`."),
 }

@@ -137,7 +137,7 @@ def _beside_stream(frame: Frame, args: Sequence[Value]) -> Value:
     assert stream is not None
     if len(places) > 1:
         raise ctx.unsupported(
-            "zip of two generators", "Make a list of one: `list(...)`.", why="They run in turns, item by item."
+            "zip of two generators", "Make a list of one: `list(...)`.", why="Their code runs in turns, item by item."
         )
     others = Paired(tuple(contents(ctx, one) for k, one in enumerate(args) if k != place))
     limit, item = (None, None) if not others.parts else (length(frame, others), iteration(frame, others)[1])
@@ -153,12 +153,12 @@ def _beside_stream(frame: Frame, args: Sequence[Value]) -> Value:
 def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx, strict = frame.ctx, named.pop("strict", ir.boolean(False))
     if named or not isinstance(strict, ir.Const):
-        raise ctx.unsupported("zip with these arguments", "Give what runs side by side, and strict=True or not.")
+        raise ctx.unsupported("zip with these arguments", "Give the iterables, and strict=True if needed.")
     args = [opened_in_turns(frame, _of_object(frame, one)) for one in args]
     if any(as_stream(one) is not None for one in args):
         if strict.value:
             raise ctx.unsupported(
-                "zip(..., strict=True) of an iterator", "Make lists of what it runs through: zip(list(...), ...)."
+                "zip(..., strict=True) of an iterator", "Make lists of its arguments: zip(list(...), ...)."
             )
         return _beside_stream(frame, args)
     paired = Paired(tuple(contents(ctx, a) for a in args))
@@ -175,7 +175,7 @@ def _same_lengths(frame: Frame, paired: Paired) -> None:
         fits = scalars.scalar(ctx, operator.eq, (first, other))
         said = f"zip() argument {k} is shorter or longer than the first"
         if isinstance(fits, ir.Const) and not fits.value:
-            raise ctx.mismatch(said, "Give all of them as many items, or leave out strict=True.")
+            raise ctx.mismatch(said, "Give all of them the same number of items, or leave out strict=True.")
         if not isinstance(fits, ir.Const):
             ctx.builder.emit(ir.Raise(exception=ValueError, args=(said,), condition=fits))
 
@@ -183,7 +183,7 @@ def _same_lengths(frame: Frame, paired: Paired) -> None:
 def _slice(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     if named or not 1 <= len(args) <= 3:
-        raise ctx.unsupported("slice with these arguments", "Give one to three, by position.")
+        raise ctx.unsupported("slice with these arguments", "Give one to three arguments, by position.")
     ends = [None if isinstance(a, Static) and a.value is None else as_index(ctx, a, "an end of a slice") for a in args]
     return SliceValue(ir.Span(None, ends[0]) if len(ends) == 1 else ir.Span(*ends))
 
@@ -229,7 +229,7 @@ def _to_number(name: str, kind: types.Type) -> Handler:
         if len(args) == 1 and isinstance(args[0], Static) and isinstance(args[0].value, str):
             return _of_text(frame, name, args[0].value)
         if args == [Static(None)]:
-            raise frame.ctx.fail(errors.WrongCall, f"{name} of None", instead="Give a number, or test for None before.")
+            raise frame.ctx.fail(errors.WrongCall, f"{name} of None", instead="Give a number, or test for None first.")
         items = [frame.ctx.builder.load(operand(frame.ctx, a), ()) if is_array(a) and ndim(a) == 0 else a for a in args]
         (number,) = operands_of(frame, name, items, named, 1)
         if is_integer(kind) and isinstance(number.type, types.Float):
@@ -430,7 +430,7 @@ def part_of_range(frame: Frame, whole: Range, entries: Sequence[Value]) -> Value
     by = 1 if step is None else step.value if isinstance(step, ir.Const) else 0
     if not isinstance(entry, SliceValue) or by == 0:
         raise ctx.unsupported(
-            "this part of a range", "Write the bounds as those of the range, or make a list of it: list(range(...))."
+            "this part of a range", "Change the bounds of the range, or make a list: list(range(...))."
         )
     return _slice_of_range(frame, whole, entry.span.start, entry.span.stop, int(by))
 
@@ -563,7 +563,7 @@ def so_many(frame: Frame, value: Value, count: int) -> Sequence[Value]:
         raise ctx.mismatch(f"unpacking of {described(value)}", "Give it a tuple, or an array.")
     fits = scalars.scalar(ctx, operator.eq, (length(frame, iterated), ir.integer(count)))
     if isinstance(fits, ir.Const) and not fits.value:
-        raise ctx.mismatch(f"unpacking to {count} names of what has another length", "Give a name for each value.")
+        raise ctx.mismatch(f"unpacking to {count} names, of a value with another length", "Write one name per value.")
     if not isinstance(fits, ir.Const):
         ctx.builder.emit(ir.Raise(exception=ValueError, args=(f"not {count} values to unpack",), condition=fits))
     return [_item(frame, iterated, ir.integer(k)) for k in range(count)]

@@ -86,7 +86,7 @@ _COPYING = ("__copy__", "__deepcopy__", "__getstate__", "__setstate__", "__reduc
 def _check_copied(frame: Frame, value: Value) -> None:
     """Refuses a copy of an object that says itself how it is copied."""
     if own := next((name for name in _COPYING if method_of(value, name)), None):
-        what, instead = f"a copy of {described(value)}, which has `{own}`", "Make the object anew, by its class."
+        what, instead = f"a copy of {described(value)}, which defines `{own}`", "Create a new object by its class."
         raise frame.ctx.unsupported(what, instead)
 
 
@@ -179,7 +179,7 @@ def _of_whole_numbers(callee: Callable[..., int], names: str, at_run_time: Calla
     def handle(frame: Frame, *given: Value | None) -> Value:
         numbers = [a for a in given if a not in (None, Static(None))]
         if not all(is_number(a) and is_integer(a.type) for a in numbers if a is not None):
-            raise frame.ctx.mismatch(f"{what} of what is no integer", "Convert it: int(...).")
+            raise frame.ctx.mismatch(f"{what} of a value that is not an integer", "Convert it: int(...).")
         if not all(isinstance(a, ir.Const) for a in numbers):
             return written(at_run_time)(frame, [a for a in numbers if a is not None], {})
         try:
@@ -196,7 +196,7 @@ def _of_whole_numbers(callee: Callable[..., int], names: str, at_run_time: Calla
 
 def _object(frame: Frame, value: Value, what: str) -> Any:
     def refused(part: Value) -> Exception:
-        return frame.ctx.not_constant(f"{what} of what is known at run time only", "Take it out.")
+        return frame.ctx.not_constant(f"{what} of a value that is only known at run time", "Take it out.")
 
     if isinstance(value, TupleValue) and value.is_list:
         return [_object(frame, one, what) for one in value.items]
@@ -209,12 +209,12 @@ def _object(frame: Frame, value: Value, what: str) -> Any:
 
 def of_text(frame: Frame, method: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A method of a text, a pattern or a match, of what is known while compiling."""
-    what = f"the method `{method.__name__}` of a text"
+    what = f"the method `{method.__name__}` of a string"
     given = [_object(frame, a, what) for a in args]
     try:
         found = method(*given, **{name: _object(frame, v, what) for name, v in named.items()})
     except (TypeError, ValueError, LookupError, re.error) as error:
-        raise frame.ctx.mismatch(f"{what}: {error}", "See Python's str and re.") from None
+        raise frame.ctx.mismatch(f"{what}: {error}", "See Python's documentation of str and re.") from None
     return wrap(frame.ctx, tuple(found) if isinstance(found, Iterator) else found)
 
 
@@ -255,7 +255,9 @@ def _callable(frame: Frame, value: Value) -> Value:
     """callable."""
     answers = {_is_callable(one) for one in (value.options if isinstance(value, OneOf) else (value,))}
     if len(answers) > 1:
-        raise frame.ctx.not_constant("callable of what may be a function or not", "Ask before it is chosen.")
+        raise frame.ctx.not_constant(
+            "callable of a value that may or may not be a function", "Call it before the value is chosen."
+        )
     return ir.boolean(answers.pop())
 
 

@@ -68,6 +68,7 @@ from adjit.transform.source.outside import (
 )
 from adjit.transform.source.parameters import by_name
 from adjit.transform.source.protocols import own_of_named_tuple, own_of_object
+from adjit.transform.source.structures import Unread
 
 # --------------------------------------------------------------------------------------------------------- from outside
 
@@ -100,7 +101,9 @@ def key_of(ctx: Context, value: Value) -> Any:
     """The Python object that is a key."""
 
     def refused(part: Value) -> errors.AdjitError:
-        return ctx.mismatch(f"{described(part)} as a key of a dictionary", "Give a number, a text or a tuple of those.")
+        return ctx.mismatch(
+            f"{described(part)} as a key of a dictionary", "Give a number, a string or a tuple of them."
+        )
 
     if any(is_list(part) for part in (value, *(value.items if isinstance(value, TupleValue) else ()))):
         raise refused(value)
@@ -115,7 +118,7 @@ def item_of_record(frame: Frame, owner: Record, entries: Sequence[Value]) -> Val
     key = key_of(ctx, _one(entries))
     found = owner.get(key)
     if found is None:
-        raise ctx.fail(errors.WrongCall, f"a dictionary without the key {key!r}", _keys(owner), "Give one that it has.")
+        raise ctx.fail(errors.WrongCall, f"a dictionary without the key {key!r}", _keys(owner), "Give one that exists.")
     return found
 
 
@@ -206,10 +209,10 @@ def dictionary(frame: Frame, args: Sequence[Value], named: Mapping[str, Value]) 
 def _of_pairs(frame: Frame, made: Record, given: Value) -> Record:
     pairs = frame.ctx.collected(frame, given, None)
     if not isinstance(pairs, TupleValue):
-        raise frame.ctx.unsupported("a dictionary of so many items as is known at run time only", "Use arrays.")
+        raise frame.ctx.unsupported("a dictionary whose number of items is only known at run time", "Use arrays.")
     for pair in pairs.items:
         if not isinstance(pair, TupleValue) or len(pair.items) != 2:
-            raise frame.ctx.mismatch(f"{described(pair)} as an item of a dictionary", "Give pairs of key and value.")
+            raise frame.ctx.mismatch(f"{described(pair)} as an item of a dictionary", "Give pairs (key, value).")
         made = made.with_item(key_of(frame.ctx, pair.items[0]), pair.items[1])
     return made
 
@@ -243,6 +246,8 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
         return Static(owner.of)
     if isinstance(static_attribute(class_of(owner.of), name, None), functools.cached_property):
         return _remembered(frame, owner, name, found)
+    if isinstance(found, Static) and isinstance(found.value, Unread):
+        raise ctx.unsupported(f"attribute `{name}` of {owner.of.__name__} is {found.value.what}", found.value.instead)
     if found is not None:
         return found
     if owner.of in KINDS:
@@ -311,7 +316,7 @@ def without(ctx: Context, owner: Record, name: str) -> errors.AdjitError:
     own = class_of(owner.of)
     public = getattr(own, "KNOWN", tuple(one for one in dir(own) if not one.startswith("_")))
     why = f"Known are {', '.join(public)}."
-    return ctx.unsupported(f"`{name}` of {described(owner)}", "Write the computation out, with those.", why)
+    return ctx.unsupported(f"`{name}` of {described(owner)}", "Write the computation out with its attributes.", why)
 
 
 def attribute_of_jitclass(frame: Frame, owner: Static, name: str) -> Value | None:
@@ -325,7 +330,7 @@ def attribute_of_jitclass(frame: Frame, owner: Static, name: str) -> Value | Non
     if name in getters:
         return ctx.call(frame, Static(getters[name]), [owner], {})
     if not is_defined(owner.value, name):
-        raise ctx.unsupported(f"{type(owner.value).__name__} has no attribute `{name}`", "Look for the right name.")
+        raise ctx.unsupported(f"{type(owner.value).__name__} has no attribute `{name}`", "Check the name.")
     # an array is another object each time that numba is asked for it
     place = (id(owner.value), name)
     if place not in ctx.fields:
@@ -341,13 +346,15 @@ def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
         kind = "an object from outside" if isinstance(owner, Static) else described(owner)
         raise ctx.unsupported(
             f"assignment to an attribute of {kind}",
-            "Pass the object as an argument, or return what changes.",
-            why="What is there before the call is constant, as in numba.",
+            "Pass the object as an argument, or return the changed values.",
+            why="Objects from outside the function are constants, as in numba.",
         )
     thing = static_attribute(class_of(owner.of), name, None)
     if isinstance(thing, property):
         if thing.fset is None:
-            raise ctx.unsupported(f"assignment to `{name}`, which is read only", "Assign what it is made of.")
+            raise ctx.unsupported(
+                f"assignment to `{name}`, which is read-only", "Assign the attributes that it is computed from."
+            )
         ctx.call(frame, Static(thing.fset), [owner, value], {})
         return
     params = read_attribute(owner.of, "__dataclass_params__", None)
@@ -374,14 +381,14 @@ def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], n
             raise without(ctx, owner, name)
         if not isinstance(method, FunctionType):
             raise ctx.unsupported(
-                f"{described(owner)} without a method `{name}`", "Define it, or write out what it does."
+                f"{described(owner)} without a method `{name}`", "Define it, or write its operations out."
             )
         return ctx.call(frame, Static(method), [owner, *args], named)
     if name == "update":
         return updated(frame, owner, args, named)
     most, handler = _METHODS.get(name, (0, None))
     if handler is None or named or len(args) > most:
-        raise ctx.unsupported(f"the method `{name}` of a dictionary with these arguments", "Write out what it does.")
+        raise ctx.unsupported(f"the method `{name}` of a dictionary with these arguments", "Write its operations out.")
     return handler(frame, owner, *args)
 
 
@@ -389,11 +396,11 @@ def _member(ctx: Context, kind: type[Enum], args: Sequence[Value]) -> Value:
     """The member of an enumeration that has a value."""
     known = [one.value for one in args if isinstance(one, Static | ir.Const)]
     if len(known) != 1 or len(args) != 1:
-        raise ctx.unsupported(f"{kind.__name__} of what is not constant", "Write the member.")
+        raise ctx.unsupported(f"{kind.__name__} of a value that is not constant", "Write the member.")
     try:
         return wrap(ctx, kind(known[0]))
     except ValueError as error:
-        raise ctx.mismatch(str(error), "Look for the right value.") from None
+        raise ctx.mismatch(str(error), "Check the value.") from None
 
 
 def check_class(ctx: Context, kind: type) -> None:
@@ -402,9 +409,9 @@ def check_class(ctx: Context, kind: type) -> None:
     if own is not None:
         what = own if " " in own else f"`{own}`"
         raise ctx.unsupported(
-            f"the class {kind.__name__}, which has {what} of its own",
+            f"the class {kind.__name__}, which has its own {what}",
             "Use a plain class, a dataclass or a named tuple.",
-            why="What Python would ask it for is not followed here.",
+            why="adjit does not call it where Python would.",
         )
 
 
@@ -445,7 +452,7 @@ def constructed(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[
         return seen(frame.env, kept(frame, dataclasses.replace(dictionary(frame, args, named), of=kind)))
     if static_attribute(kind, "__new__") is not static_attribute(object, "__new__"):
         raise ctx.unsupported(
-            f"a call of the class {kind.__name__}, which makes its objects in a way of its own",
+            f"a call of the class {kind.__name__}, which has its own `__new__`",
             "Use a plain class, a dataclass or a named tuple.",
         )
     initial = static_attribute(kind, "__init__", None)
@@ -550,7 +557,7 @@ def attribute_of_parent(frame: Frame, above: Parent, name: str) -> Value:
     if isinstance(found, FunctionType):
         return Static(Partial(Static(found), (owner,), {}))
     if found is None:
-        raise ctx.unsupported(f"{described(owner)} has no `{name}` above {above.kind.__name__}", "Look for its name.")
+        raise ctx.unsupported(f"{described(owner)} has no `{name}` above {above.kind.__name__}", "Check the name.")
     return wrap(ctx, found)
 
 
@@ -607,7 +614,7 @@ def is_instance(frame: Frame, value: Value, kinds: Value) -> Value:
     given = kinds.items if isinstance(kinds, TupleValue) else (kinds,)
     asked = tuple(one.value for one in given if isinstance(one, Static) and isinstance(one.value, type))
     if len(asked) < len(given):
-        raise frame.ctx.unsupported("isinstance with something that is no class", "Give a class, or a tuple of some.")
+        raise frame.ctx.unsupported("isinstance without a class", "Give a class, or a tuple of classes.")
     may_be = classes_of(value)
     # to a rule numbers are Python's
     may_be = may_be[:1] if frame.is_rule else may_be
@@ -615,8 +622,8 @@ def is_instance(frame: Frame, value: Value, kinds: Value) -> Value:
     if len(answers) != 1:
         raise frame.ctx.unsupported(
             f"isinstance of {described(value)} with these classes",
-            "Decide it before the function is called.",
-            why="Which class it has in Python is not known when the code is compiled.",
+            "Decide it before the call.",
+            why="Its class in Python is not known when the code is compiled.",
         )
     return ir.boolean(answers.pop())
 
@@ -628,7 +635,7 @@ def class_of_value(frame: Frame, value: Value) -> Value:
         raise frame.ctx.unsupported(
             f"the class of {described(value)}",
             "Ask with isinstance.",
-            why="Whether it is NumPy's or Python's is not known when the code is compiled.",
+            why="It is not known at compile time whether the number is NumPy's or Python's.",
         )
     return Static(kinds[0])
 
@@ -660,7 +667,7 @@ def as_plain(whole: type) -> Callable[[Frame, Value], Value]:
     def handle(frame: Frame, value: Value) -> Value:
         if isinstance(value, Record) and value.of is not None and dataclasses.is_dataclass(value.of):
             return plain(frame, value)
-        raise frame.ctx.mismatch(f"{described(value)} where a dataclass is needed", "Give an object of a dataclass.")
+        raise frame.ctx.mismatch(f"{described(value)} instead of a dataclass", "Give an object of a dataclass.")
 
     return handle
 
@@ -747,9 +754,9 @@ def _may_have(frame: Frame, owner: Value, name: str) -> bool | None:
 
 def _of_either(ctx: Context, owner: Value, name: str) -> errors.AdjitError:
     return ctx.unsupported(
-        f"whether {described(owner)} has the attribute `{name}`",
-        "Ask `np.ndim(x) > 0`, or `isinstance(x, np.ndarray)`; or decide it before the function is called.",
-        why="Whether it is NumPy's or Python's is not known when the code is compiled.",
+        f"the test whether {described(owner)} has the attribute `{name}`",
+        "Write `np.ndim(x) > 0` or `isinstance(x, np.ndarray)`, or decide it before the call.",
+        why="It is not known at compile time whether the number is NumPy's or Python's.",
     )
 
 

@@ -280,7 +280,7 @@ class _Machine:
         return dataclasses.replace(member, renamed=renamed)
 
     def _refused(self, what: str, node: cst.CSTNode, instead: str = "Write it as a loop.") -> errors.Unsupported:
-        why = "How deep that goes is known at run time only, so it becomes a loop with stacks."
+        why = "The depth of the recursion is only known at run time, so adjit makes it a loop with stacks."
         return errors.Unsupported(
             f"{self.current.name} calls itself {what}", self.current.source.place(node), why, instead
         )
@@ -391,7 +391,9 @@ class _Machine:
         for target in node.targets if isinstance(node, cst.Assign) else [node.target]:
             if self._has_site(target):
                 raise self._refused(
-                    "in what is assigned to", node, "Call it before, and assign the result to a variable."
+                    "in the target of an assignment",
+                    node,
+                    "Call it in a statement before, and assign its result to a variable.",
                 )
 
         def stored(value: cst.BaseExpression) -> list[Any]:
@@ -402,7 +404,11 @@ class _Machine:
 
     def _check_target(self, node: cst.CSTNode, target: cst.CSTNode) -> None:
         if self._has_site(target):
-            raise self._refused("in what is assigned to", node, "Call it before, and give the result a name.")
+            raise self._refused(
+                "in the target of an assignment",
+                node,
+                "Call it in a statement before, and assign its result to a variable.",
+            )
 
     def _augmented(self, node: cst.AugAssign, rest: Any, then: Any, loop: _Loop, of: Any) -> list[Any]:
         if isinstance(node.target, cst.Name):
@@ -411,7 +417,7 @@ class _Machine:
         self._check_target(node, node.target)
         if not all(isinstance(e, _IN_PLACES) for e in inside(node.target, ())):
             what = "in an augmented assignment to an element whose index is computed"
-            raise self._refused(what, node, "Give the index a name before.")
+            raise self._refused(what, node, "Assign the index to a variable first.")
         old, target = self.temporary("element"), self._renamed(node.target)
         operator = getattr(cst, type(node.operator).__name__.removesuffix("Assign"))()
 
@@ -480,7 +486,7 @@ class _Machine:
         if isinstance(iterated, cst.Call) and is_name(iterated.func, "range"):
             given = [arg.value for arg in iterated.args]
             if any(arg.keyword is not None or arg.star for arg in iterated.args) or not 1 <= len(given) <= 3:
-                raise self._refused("in a loop over such a range", node)
+                raise self._refused("in a loop over this range", node)
             start, stop = ([integer(0)] if len(given) == 1 else []) + given[:2]
             step: cst.BaseExpression = given[2] if len(given) == 3 else integer(1)
             last, width = self.temporary("last"), self.temporary("width")
@@ -584,7 +590,9 @@ class _Machine:
         if isinstance(node, cst.BaseComp | cst.Lambda):
             raise self._refused("inside a comprehension or lambda", node, "Write a `for` loop.")
         if isinstance(node, cst.Comparison) and len(node.comparisons) > 1:
-            raise self._refused("in a chain of comparisons", node, "Call it before, and give the result a name.")
+            raise self._refused(
+                "in a chain of comparisons", node, "Call it in a statement before, and assign its result to a variable."
+            )
         parts = list(operands(node))
 
         def put_together(values: Sequence[cst.BaseExpression]) -> list[Any]:
@@ -659,7 +667,7 @@ class _Machine:
             given = _bound(member, node)
         except TypeError as error:
             raise self._refused(
-                f"with other arguments than it takes ({error})", node, "Give each argument once."
+                f"with arguments that it does not take ({error})", node, "Give each argument only once."
             ) from None
         if then is not None:
             self.resumed.append(then)
@@ -798,7 +806,7 @@ def _bound(member: _Member, call: cst.Call) -> dict[str, cst.BaseExpression]:
             if not isinstance(inner, cst.Integer | cst.Float) and not any(
                 is_name(inner, n) for n in ("None", "True", "False")
             ):
-                raise TypeError(f"`{name}` is left out, whose default is no number")
+                raise TypeError(f"`{name}` is left out, and its default is not a number")
             given[name] = default
     return dict(given)
 

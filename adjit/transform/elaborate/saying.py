@@ -47,7 +47,9 @@ def said(frame: Frame, node: cst.Call, function: Any, evaluate: Evaluate) -> Non
         method = f"({ir.quoted(logger.name)}).{function.__name__}"
         if logging.getLogger(logger.name) is not logger:
             raise ctx.unsupported(
-                f"a logger of its own, {logger.name}", "Take one of logging.getLogger.", why="It is found by its name."
+                f"the logger {logger.name}, which logging.getLogger does not return",
+                "Create it with logging.getLogger.",
+                why="adjit finds loggers by name.",
             )
     for k, argument in enumerate(node.args):
         if argument.star or (argument.keyword is not None and argument.keyword.value == "file"):
@@ -58,7 +60,9 @@ def said(frame: Frame, node: cst.Call, function: Any, evaluate: Evaluate) -> Non
         writer.argument(argument.value)
     is_native = function is print and not writer.is_formatted and all(a.keyword is None for a in node.args)
     if not is_native and ctx.in_prange:
-        raise ctx.unsupported("a text with formats inside a prange loop", "Print numbers, or say it after the loop.")
+        raise ctx.unsupported(
+            "a formatted string inside a prange loop", "Print plain numbers, or print after the loop."
+        )
     callee = ir.Said(logging.getLogger if method else function, tuple(writer.pieces), is_native, method)
     ctx.builder.emit(ir.Call(callee=callee, args=tuple(writer.operands), outs=(), effect=True))
 
@@ -108,7 +112,7 @@ class _Writer:
             self.operands.append(value)
             self.pieces.append("")
         else:
-            raise self.frame.ctx.unsupported(f"{described(value)} where something is said", "Say what is in it.")
+            raise self.frame.ctx.unsupported(f"{described(value)} in a message that is printed", "Print its contents.")
 
     def part(self, part: cst.BaseFormattedStringContent, held: list[Value]) -> str:
         """A part of an f-string as `str.format` takes it; what stands in its braces is added to `held`."""

@@ -163,9 +163,9 @@ def _taken_apart(frame: Frame, statement: Any, node: cst.CSTNode, site: cst.CSTN
     made = None if is_whole or site is None else calls_first(node, site, fresh)
     if made is None:
         raise frame.ctx.unsupported(
-            "`except` around a call in the middle of a statement, that may raise what it catches",
-            "Make the call in a statement of its own: `value = f(x)`, of several in a `for` loop.",
-            why="What comes after the call is left out if it raises.",
+            "`try` around a call inside a larger statement",
+            "Write the call as a single statement, `value = f(x)`, also in a loop.",
+            why="If the call raises, the rest of the statement must not run.",
             node=site,
         )
     known = {each: (source, statement) for one in made for each in inside(one, ()) if not source.holds(each)}
@@ -335,7 +335,7 @@ def _left_in(frame: Frame, node: cst.For, iterated: Value) -> Value:
     is_left = contains(node.body, cst.Break) or assigned([node.body]).returns
     if is_left or (frame.catching and contains(node.body, cst.Raise)):
         raise frame.ctx.unsupported(
-            "a loop over an iterator that may end early", "Loop over a list, or call `next` in a `while` loop."
+            "a loop over an iterator, with `break`", "Loop over a list, or call `next` in a `while` loop."
         )
     return drained(frame, iterated)
 
@@ -350,7 +350,7 @@ def _as_it_grows(frame: Frame, iterated: Value) -> Value:
         if whole is not None and is_list(whole):
             return inline(algorithms.numbered_one_by_one, (whole, start), {}, True, False)
     raise frame.ctx.unsupported(
-        "a loop that makes what it runs through longer or shorter",
+        "a loop that changes the length of the list that it runs over",
         "Loop over a list itself, or over a copy: `list(xs)`.",
     )
 
@@ -686,7 +686,7 @@ def comprehension(
     own = assigned([cst.AssignTarget(clause.target) for clause in clauses(node.for_in)]).names
     outer = {name: frame.env[name] for name in own if name in frame.env}
     if several := [name for name, value in outer.items() if isinstance(value, Shared)]:
-        what = f"a comprehension over `{several[0]}`, which is the name of a variable that a function inside assigns"
+        what = f"a comprehension with the variable `{several[0]}`, which an inner function assigns"
         raise frame.ctx.unsupported(what, "Give it another name.")
 
     def clause(part: cst.CompFor, then: Callable[[], None]) -> None:
@@ -920,14 +920,16 @@ def _with(frame: Frame, node: cst.With) -> None:
         kind = evaluate(frame, made.func)
         context = kind.value if isinstance(kind, Static) else None
         if context is numba.objmode:
-            what, why = "`with objmode`", "What runs in Python's interpreter is not seen here."
-            raise ctx.unsupported(what, "Compute it before and pass it as an argument, or write a rule.", why=why)
+            what, why = "`with objmode`", "adjit does not see code that Python's interpreter runs."
+            raise ctx.unsupported(
+                what, "Compute it before the call and pass it as an argument, or write a rule.", why=why
+            )
         if context is not np.errstate:
             raise ctx.unsupported("`with` of this context", "Move it outside the differentiated function.")
         for argument in made.args:
             mode = evaluate(frame, argument.value)
             if not isinstance(mode, Static) or mode.value not in ("ignore", "warn"):
-                raise ctx.unsupported("np.errstate that raises", "Test for what it finds, and raise.")
+                raise ctx.unsupported("np.errstate that raises", "Test the condition, and raise.")
     block(frame, body_of(node.body))
 
 

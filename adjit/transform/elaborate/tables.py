@@ -123,7 +123,7 @@ def _checked(ctx: Context, key: Value) -> Value:
             f"{described(key)} as a key of a dictionary or a member of a set", "Give a number, or a tuple of numbers."
         )
     if ctx.wants_known:
-        raise ctx.not_constant("a key that is known at run time only", "Use an array and an index.")
+        raise ctx.not_constant("a key that is only known at run time", "Use an array and an index.")
     return key
 
 
@@ -175,7 +175,7 @@ def _must_be_there(frame: Frame, value: Table, place: ir.Operand, what: str = "k
     ctx = frame.ctx
     if isinstance(place, ir.Const):
         if place.value < 0:
-            raise ctx.fail(errors.WrongCall, f"{described(value)} without this {what}", instead="Give one that it has.")
+            raise ctx.fail(errors.WrongCall, f"{described(value)} without this {what}", instead="Give one that exists.")
         return
     is_there = scalars.scalar(ctx, operator.ge, (place, ir.integer(0)))
     ctx.builder.emit(ir.Raise(exception=KeyError, args=(f"{described(value)} lacks this {what}",), condition=is_there))
@@ -310,7 +310,7 @@ def delete(frame: Frame, owner: Value, entries: Sequence[Value]) -> None:
     elif is_list(owner) and len(entries) == 1 and isinstance(entries[0], SliceValue):
         changed(frame, owner, part_replaced(frame, owner, entries[0].span, TupleValue((), is_list=True)), "`del`")
     else:
-        raise frame.ctx.unsupported(f"`del` of an item of {described(owner)}", "Make another one without it.")
+        raise frame.ctx.unsupported(f"`del` of an item of {described(owner)}", "Create a new one without it.")
 
 
 # -------------------------------------------------------------------------------------------------------------- methods
@@ -337,7 +337,7 @@ def method(frame: Frame, owner: Record | Table, name: str, args: Sequence[Value]
     most, handler = _METHODS[value.kind].get(name, (0, None))
     if handler is None or named or len(args) > most:
         raise ctx.unsupported(
-            f"the method `{name}` of {described(value)} with these arguments", "Write out what it does."
+            f"the method `{name}` of {described(value)} with these arguments", "Write its operations out."
         )
     return handler(frame, value, *args)
 
@@ -388,8 +388,8 @@ def _get(frame: Frame, value: Table, key: Value, default: Value | None = None) -
     place = _place(frame, value, _checked(frame.ctx, key))
     if default is None and not isinstance(place, ir.Const):
         raise frame.ctx.unsupported(
-            "`get` of a key that is known at run time only, without a default",
-            "Give one of the kind that the values are: `d.get(key, 0.0)`, or ask `if key in d`.",
+            "`get` without a default, of a key that is only known at run time",
+            "Give a default of the same kind as the values, d.get(key, 0.0), or test `if key in d`.",
         )
     return _or_default(frame, value, place, Static(None) if default is None else default)
 
@@ -437,7 +437,7 @@ def _update(frame: Frame, value: Table, other: Value) -> Value:
 
     def put(pair: Value) -> None:
         if not isinstance(pair, TupleValue) or len(pair.items) != 2:
-            raise frame.ctx.mismatch(f"{described(pair)} as an item of a dictionary", "Give pairs of key and value.")
+            raise frame.ctx.mismatch(f"{described(pair)} as an item of a dictionary", "Give pairs (key, value).")
         store(frame, _now(frame, value), [pair.items[0]], pair.items[1])
 
     frame.ctx.for_each(frame, pairs, put, ())
@@ -735,7 +735,7 @@ def _there(frame: Frame, value: Table) -> None:
     """IndexError, as Python has it, where a queue is empty."""
     is_any = scalars.scalar(frame.ctx, operator.gt, (count_of(value), ir.integer(0)))
     if isinstance(is_any, ir.Const) and not is_any.value:
-        raise frame.ctx.mismatch("an item of an empty deque", "Ask for its length first.")
+        raise frame.ctx.mismatch("an item of an empty deque", "Test its length first.")
     if not isinstance(is_any, ir.Const):
         frame.ctx.builder.emit(ir.Raise(exception=IndexError, args=("pop from an empty deque",), condition=is_any))
 
@@ -853,9 +853,7 @@ def of_parts(frame: Frame, parts: Sequence[tuple[Value, Value] | Record | Table]
 def _default_dictionary(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     factory, *others = args or [Static(None)]
     if not isinstance(factory, Static):
-        raise frame.ctx.unsupported(
-            "a defaultdict whose default is made by this", "Give float, int, list or a function."
-        )
+        raise frame.ctx.unsupported("a defaultdict with this default", "Give float, int, list or a function.")
     made = Table("dict", EMPTY, None if factory.value is None else factory)
     return _filled(frame, made, [opened(frame.ctx, a) for a in others], named)
 
@@ -895,7 +893,7 @@ def _typed(what: str, made: Callable[[Frame], Value]) -> Handler:
             kind = given.value if isinstance(given, Static) else given
             if isinstance(kind, types.Number) and kind not in _WIDE:
                 raise frame.ctx.unsupported(
-                    f"{what} of {kind}", "Use int64 or float64.", why="What is stored there would be converted to it."
+                    f"{what} of {kind}", "Use int64 or float64.", why="Stored values would be converted to its type."
                 )
         return made(frame)
 

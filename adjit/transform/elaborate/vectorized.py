@@ -40,12 +40,14 @@ def vectorizing(frame: Frame, args: Sequence[Value], named: Mapping[str, Value])
     """`np.vectorize(f)`."""
     other = next((name for name in named if name not in ("otypes", "doc", "cache")), None)
     if len(args) != 1 or other is not None or not isinstance(args[0], Static):
-        raise frame.ctx.unsupported("np.vectorize with these arguments", "Give it a function of numbers alone.")
+        raise frame.ctx.unsupported(
+            "np.vectorize with these arguments", "Give it a function whose arguments are numbers."
+        )
     try:
         asked = known_object(named.get("otypes", Static(None)))
         otypes = np.vectorize(len, otypes=asked).otypes
     except (Unknown, TypeError, ValueError):
-        raise frame.ctx.mismatch("otypes of np.vectorize that are no types", "Write otypes=[float].") from None
+        raise frame.ctx.mismatch("otypes of np.vectorize that are not types", "Write otypes=[float].") from None
     return Static(Vectorized(args[0].value, otypes=None if otypes is None else tuple(otypes)))
 
 
@@ -56,7 +58,9 @@ def vectorized(
     ctx = frame.ctx
     function = callee.function if isinstance(callee, Vectorized) else callee.pyfunc
     if isinstance(callee, np.vectorize) and (callee.signature is not None or callee.excluded):
-        raise ctx.unsupported("np.vectorize with `signature` or `excluded`", "Give it a function of numbers alone.")
+        raise ctx.unsupported(
+            "np.vectorize with `signature` or `excluded`", "Give it a function whose arguments are numbers."
+        )
     given = [materialise(ctx, taken(frame, "np.vectorize", "value", a)) for a in (*args, *named.values())]
     made = _returned(ctx, callee.otypes)
     if isinstance(callee, Vectorized) and callee.types:
@@ -74,7 +78,7 @@ def vectorized(
             raise ctx.unsupported(
                 "np.vectorize of a function that returns an integer on one path and a float on another",
                 "Return floats (0.0 for 0), or say which: np.vectorize(f, otypes=[float]).",
-                why="NumPy makes all results of the type that the first one has.",
+                why="NumPy converts all results to the type of the first one.",
             )
         return found if made is None else converted(ctx, found, made)  # type: ignore[return-value]
 
@@ -104,7 +108,7 @@ def of_numba(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[st
     other = next((name for name in named if name != "out"), None)
     if other is not None or len(args) != callee.nin:
         what = f"{callee.__name__} with {len(args)} arguments" if other is None else f"argument `{other}`"
-        raise ctx.unsupported(f"{what} of what numba.vectorize makes", f"Give it {callee.nin}, and `out` by name.")
+        raise ctx.unsupported(f"{what} of a function of numba.vectorize", f"Give it {callee.nin}, and `out` by name.")
     return into(
         frame, named.get("out"), vectorized(frame, Vectorized(function, signatures, is_numbas=True), args, {}), fixed=0
     )
@@ -119,6 +123,6 @@ def _of_types(ctx: Context, signatures: Sequence[str], given: Sequence[Value]) -
             wanted = [type_of(np.dtype(code).type(0)) for code in before]
             return [converted(ctx, v, t) for v, t in zip(given, wanted, strict=True)], type_of(np.dtype(after).type(0))
     raise ctx.mismatch(
-        f"a call of what numba.vectorize makes for {', '.join(signatures)}, with {', '.join(map(str, own))}",
+        f"a call of a function of numba.vectorize for {', '.join(signatures)}, with {', '.join(map(str, own))}",
         "Convert the arguments: astype(...).",
     )

@@ -43,7 +43,7 @@ class Bundle:
         called = called or name
         home = _home(module, name)
         if self._homes.setdefault(called, home) != home:
-            raise InternalError(f"two things of adjit's are called {called}: {self._homes[called]} and {home}")
+            raise InternalError(f"two objects of adjit are called {called}: {self._homes[called]} and {home}")
         if home in _IMPORTED:
             self.imports.add(_IMPORTED[home])
             return
@@ -117,7 +117,7 @@ class _Module:
 
     def _bring(self, statement: libcst.Import | libcst.ImportFrom) -> None:
         if isinstance(statement.names, libcst.ImportStar):
-            raise InternalError("a module of adjit's imports all that another one has")
+            raise InternalError("a module of adjit imports everything of another one")
         for alias in statement.names:
             own = self.tree.code_for_node(alias.name)
             name = alias.asname.name.value if alias.asname else own  # type: ignore[union-attr]

@@ -29,8 +29,8 @@ from adjit.transform.emit.bundled import Bundle, Untyped
 from adjit.transform.emit.emit import Emitted
 from adjit.transform.emit.wrapping import INDENT, WIDTH
 
-_NEEDS_ADJIT = "# Tuned code: it needs adjit, whose workspaces and elementary functions it calls."
-_NEEDS_SCIPY = "# It needs SciPy, whose special functions it calls."
+_NEEDS_ADJIT = "# Tuned code: it needs adjit for its workspaces and elementary functions."
+_NEEDS_SCIPY = "# It needs SciPy for its special functions."
 
 
 def module_text(

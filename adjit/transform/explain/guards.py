@@ -20,10 +20,10 @@ from adjit.transform.analysis.uses import Uses
 _ASKED = {np.isnan: "nan", math.isnan: "nan", np.isinf: "inf", math.isinf: "inf", np.isfinite: "both"}
 _ASKED |= {math.isfinite: "both"}
 _WORDS = {
-    "guard": "an adjoint or tangent of zero, times a partial that is not finite, is zero",
-    "nan": "the program asks for nan",
-    "inf": "the program asks for infinity",
-    "both": "the program asks for nan and infinity",
+    "guard": "zero times a derivative that is not finite is zero",
+    "nan": "the program tests for nan",
+    "inf": "the program tests for infinity",
+    "both": "the program tests for nan and infinity",
 }
 
 

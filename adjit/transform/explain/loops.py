@@ -16,8 +16,8 @@ from adjit.transform.analysis.trip_counts import has_one_trip
 from adjit.transform.explain.formulas import Sizes
 from adjit.transform.rewrite.notes import Remark, Scheduled
 
-FUSED = "both sweeps of a trip in one loop"
-BOTH = "forward, then backwards"
+FUSED = "both sweeps in one loop, iteration by iteration"
+BOTH = "forward loop, then reverse loop"
 
 
 @dataclass(frozen=True)
@@ -83,35 +83,35 @@ class _Table:
                 yield from self.region(inner, inside, rerun)
 
     def line(self, op: ir.For | ir.While, origin: ir.Origin, depth: int, again: ir.Op | None) -> Line:
-        strategy, why = self.fate(op) if again is None else (f"run again with {trip_of(again)}", "")
+        strategy, why = self.fate(op) if again is None else (f"recomputed with {trip_of(again)}", "")
         text = origin.text.splitlines()[0] if origin.text else ""
         is_loop = text.startswith(("for ", "while ")) or is_call(op)
         return Line(origin.line, text, depth, strategy, why, not is_loop)
 
     def fate(self, op: ir.For | ir.While) -> tuple[str, str]:
         if not self.with_reverse:
-            return "with its tangents", ""
+            return "values and tangents in one loop", ""
         found = self.scheduled.get(op)
         if found is not None and found.way == "fused":
             return FUSED, found.why
         if found is not None and found.way == "run again":
             if is_call(op):
-                return "the call is made again", "from its arguments"
+                return "recomputed", "from its arguments"
             if op not in self.snapshots:
-                return "trips run again", found.why
+                return "checkpointed: iterations are recomputed", found.why
             count = self.sizes.of(self.snapshots[op])
             number = "" if count.value is None or str(count.value) == str(count) else f" = {count.value}"
-            return f"trips run again, from snapshots: {count}{number}", found.why
+            return f"checkpointed: iterations are recomputed; snapshots: {count}{number}", found.why
         if found is not None and found.way == "one trip":
-            return "forward, then one trip backwards", "no other adds to an adjoint"
+            return "forward loop, then one reverse iteration", "no other iteration contributes to an adjoint"
         is_forward = op in self.forward or (isinstance(op, ir.While) and op.origin in self.whiles)
         if op in self.mirrored:
             if not is_forward:
-                return "reverse sweep only", "the reverse sweep reads nothing that its forward trips make"
+                return "reverse loop only", "the reverse sweep needs no value of its forward iterations"
             if isinstance(op, ir.While) or op.stops:
-                return BOTH, "how many trips it makes is known when it has ended"
+                return BOTH, "the number of iterations is only known after the loop"
             return BOTH, "" if found is None else found.why
-        return ("forward sweep only" if is_forward else "not needed"), "no adjoint goes through it"
+        return ("forward loop only" if is_forward else "not needed"), "no derivative depends on it"
 
 
 def is_call(op: ir.Op) -> bool:
@@ -121,7 +121,7 @@ def is_call(op: ir.Op) -> bool:
 
 def trip_of(loop: ir.Op) -> str:
     """What is run again, in words."""
-    return ("the call" if is_call(loop) else "its trip") + at_line(loop.origin, " of ")
+    return ("the call" if is_call(loop) else "the iteration") + at_line(loop.origin, " of ")
 
 
 def at_line(origin: ir.Origin | None, before: str = "") -> str:

@@ -159,7 +159,7 @@ class _Explaining:
         item = tape.type.dtype
         each = "an array" if isinstance(item, types.Array) else str(item_bytes(item))
         pushes = [op for op in self.uses.users.get(tape, ()) if isinstance(op, ir.Push)]
-        found = [at_line(loops[-1].origin, " a trip of ") for op in pushes if (loops := self.loops(op))]
+        found = [at_line(loops[-1].origin, " per iteration of ") for op in pushes if (loops := self.loops(op))]
         return each + next(filter(None, found), "")
 
     def purpose(self, op: ir.Op, role: ir.Role | None) -> str:
@@ -177,10 +177,10 @@ class _Explaining:
         if not isinstance(of, ir.Var):
             return role.kind
         if of in self.olds:
-            return f"tape of what {at_line(self.olds[of].origin) or 'a store'} overwrites"
+            return f"tape of values that {at_line(self.olds[of].origin) or 'a store'} overwrites"
         where = at_line(self.origins.get(of), ", ")
         if role.kind == "axes":
-            return f"your array, with axes for loops{where}"
+            return f"your array, with an axis per loop{where}"
         return f"{role.kind} of {self.name(of)}{where if role.kind == 'tape' else ''}"
 
     # ---------------------------------------------------------------------------------------------------------- values
@@ -200,7 +200,7 @@ class _Explaining:
         for old, store in self.olds.items():
             line = _line(store.origin)
             name = self.name(store.array) if isinstance(store.array, ir.Var) else "array"
-            how = "restored, from a tape" if old in self.made else "restored, from a value that is there"
+            how = "restored, from a tape" if old in self.made else "restored, from a value that is alive"
             found.setdefault(old, Value(name, line, how, self.made.get(old)))
         yield from sorted(found.values(), key=lambda v: (v.line or 0, v.name))
 
@@ -209,22 +209,22 @@ class _Explaining:
         is_there, is_copied = p.value in self.defined, p.copy in self.defined
         inside = "" if p.trip is None else f", with {trip_of(p.trip)}"
         if p.value in self.made:
-            return ("kept, each trip's" if p.how == "with axes" else "taped") + inside
+            return ("kept, for each iteration" if p.how == "with axes" else "taped") + inside
         if p.trip is not None and _is_made_in(p.value, p.trip):
-            return f"computed again{inside}"
+            return f"recomputed{inside}"
         if p.how == "stepped back":
-            return "stepped back"
+            return "restored, by a step back"
         if p.how == "lifted":
             return "kept, out of its branch" if is_copied else ""
         if is_there and (not is_copied or p.how == "taped"):
-            return "alive" if p.how == "alive" else "alive in its trip"
+            return "alive" if p.how == "alive" else "alive in its iteration"
         if is_copied and p.how != "taped":
-            return p.how if is_there else f"{p.how.removesuffix(' again')} in the reverse sweep only"
+            return p.how if is_there else f"{p.how.removeprefix('re')} in the reverse sweep only"
         return ""
 
 
 # what it takes to provide a value, in increasing order
-_EFFORT = ("alive", "lifted", "stepped back", "computed again", "loaded again", "with axes", "taped")
+_EFFORT = ("alive", "lifted", "stepped back", "recomputed", "reloaded", "with axes", "taped")
 
 
 def _is_made_in(value: ir.Var, loop: ir.Op) -> bool:

@@ -92,9 +92,9 @@ class _Judge:
             if is_active:
                 return True, "in wrt"
             decides = any(self.flow.is_only_deciding(o, self.outputs) for o in own)
-            return False, f"in wrt, but {'it only decides on the result' if decides else _NOT_AT_ALL}"
+            return False, f"in wrt, but {'it enters the result through conditions alone' if decides else _NOT_AT_ALL}"
         if own.intersection(self.parameters):
-            return is_active, "not in wrt: held fixed"
+            return is_active, "not in wrt"
         sources = [p.name for p, activity in self.alone if any(activity.is_varied(o) for o in floats)]
         if not sources:
             names = ", ".join(dict.fromkeys(p.name for p in self.inputs))
@@ -117,7 +117,7 @@ def _kind(operands: Sequence[ir.Operand]) -> str:
     type_ = operands[0].type
     item = type_.dtype if isinstance(type_, types.Array) else type_
     if isinstance(item, types.Boolean):
-        return "a truth value" if item is type_ else "truth values"
+        return "a boolean" if item is type_ else "booleans"
     if isinstance(item, types.Integer):
         return "an integer" if item is type_ else "integers"
     return f"of type {item}"

@@ -30,6 +30,7 @@ from adjit.transform.ir.control import (
     joined,
     names_of_slots,
     next_slots,
+    raises,
     with_results,
     with_slots,
 )

@@ -104,7 +104,7 @@ class Raise(Op):
 
 
 # The headings of the two sweeps, of the second half of a trip that does both, and of the halves of a block.
-FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP = "---- forward sweep", "---- reverse sweep", "---- reverse of the trip"
+FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP = "---- forward sweep", "---- reverse sweep", "---- reverse of the iteration"
 BLOCK_AGAIN, REVERSE_BLOCK = "---- the block again", "---- reverse of the block"
 HEADINGS = (FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP, BLOCK_AGAIN, REVERSE_BLOCK)
 # where what follows is the reverse of the user's statements
@@ -117,6 +117,14 @@ class Comment(Op):
 
     text: str
     about: tuple[Var, ...] = ()
+
+
+def raises(region: Region) -> bool:
+    """Whether a region ends by an error in any case."""
+    last = next((op for op in reversed(region.ops) if not isinstance(op, Comment)), None)
+    if isinstance(last, If):
+        return all(map(raises, last.regions))
+    return isinstance(last, Raise) and last.condition is None
 
 
 def carried_args(op: For | While) -> tuple[Var, ...]:

@@ -50,7 +50,7 @@ def _check(mark: ir.Op, stored: set[ir.Operand], aliases: Aliases, parts: _Parts
                 continue
             if not parts.are_apart(mark, one, other):
                 raise errors.Unsupported(
-                    f"a launch whose arrays `{names[j]}` and `{names[k]}` may be the same memory",
+                    f"a launch whose arrays `{names[j]}` and `{names[k]}` may share memory",
                     ir.place_of(mark.origin),
                     "The kernel stores to one of them.",
                     "Launch it with a copy: cuda.to_device(x), or x.copy().",

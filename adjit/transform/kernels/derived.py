@@ -79,7 +79,7 @@ def _check_given(asked: Asked, function: ir.Function, pairs: Mapping[ir.Var, ir.
             raise errors.WrongCall(
                 f"{asked.kind}({function.name}) is called without `{p.name}{suffix}`",
                 ir.place_of(origin),
-                f"The kernel stores to {p.name} what depends on {', '.join(q.name for q in pairs)}.",
+                f"The values that the kernel stores to {p.name} depend on {', '.join(q.name for q in pairs)}.",
                 f"Give {p.name}{suffix}=, an array like {p.name}.",
             )
 
@@ -108,7 +108,7 @@ def _tangent(asked: Asked, function: ir.Function, pairs: Mapping[ir.Var, ir.Var]
 def _adjoint(asked: Asked, function: ir.Function, pairs: Mapping[ir.Var, ir.Var], compiler: Compiler) -> ir.Function:
     launch = launch_in(function)
     if launch is None:
-        raise errors.InternalError(f"{function.name} is no nest over blocks")
+        raise errors.InternalError(f"{function.name} is not a nest of loops over blocks")
     trip, extra = launch.trip, tuple(pairs.values())
     arrays = {p: shadow for p, shadow in pairs.items() if ir.is_array(p)}
     numbers = {p: shadow for p, shadow in pairs.items() if p not in arrays}

@@ -27,7 +27,7 @@ def check_shared(function: ir.Function) -> None:
         f"shared arrays of {sum(taken.values()):,} bytes",
         ir.place_of(largest.origin),
         f"A block has {MOST_SHARED:,}.",
-        "Make the block smaller, or its arrays.",
+        "Use smaller blocks, or smaller arrays.",
     )
 
 

@@ -58,11 +58,11 @@ def _race(store: ir.Store, other: ir.Op) -> errors.AdjitError:
     name = ir.name_of(store.array, "an array")
     if other is store:
         what = f"all threads store to one element of `{name}`"
-        instead = "Use cuda.atomic.add to add up; else let one thread do it: if cuda.threadIdx.x == 0: ..."
+        instead = "To add up, use cuda.atomic.add. Otherwise let one thread store: if cuda.threadIdx.x == 0: ..."
     else:
         verb = "loads" if isinstance(other, ir.Load) else "stores to"
         line = "" if other.origin is None else f" (L{other.origin.line}: {other.origin.text})"
         what = f"a thread stores to an element of `{name}` that another one {verb}{line}"
         instead = "Put cuda.syncthreads() between the two."
-    why = "There is no barrier between them, so what comes of it depends on the order of the threads."
+    why = "There is no barrier between the two, so the result depends on the order of the threads."
     return errors.Unsupported(what, ir.place_of(store.origin), why, instead)

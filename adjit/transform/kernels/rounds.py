@@ -72,7 +72,7 @@ class _Rounds:
         given = [array for array in self.raised(self.outer) if array not in self.made_inside]
         for array in given:
             if array not in self.function.body.args:
-                raise self.refused(self.outer, array, "a part of an array", "Pass that part as an array of its own.")
+                raise self.refused(self.outer, array, "a part of an array", "Pass that part as a separate array.")
             self.check(self.outer, array)
         found = {array: _room(array) for array in given}
         (last,) = self.in_blocks(self.outer)
@@ -142,7 +142,7 @@ class _Rounds:
                     what = "which the same threads load, or store to" if op.array is array else "under two names"
                     raise self.refused(unit, array, what, _APART)
         if len(kinds) > 1:
-            raise self.refused(unit, array, "of which others lower elements", _APART)
+            raise self.refused(unit, array, "while others lower its elements", _APART)
 
     def refused(self, unit: ir.Op, array: ir.Operand, what: str, instead: str) -> errors.AdjitError:
         store = next(s for s in ir.with_inner(unit) if isinstance(s, ir.Store) and s.extreme and s.array is array)
@@ -150,7 +150,7 @@ class _Rounds:
         return errors.Unsupported(
             f"cuda.atomic.{store.extreme} to `{name}`, {what}",
             ir.place_of(store.origin),
-            "What an element is in the end is found out before the kernel runs.",
+            "adjit computes the final value of an element before the kernel runs.",
             instead,
         )
 
@@ -180,8 +180,10 @@ class _Rounds:
         for op in kept.body.inside:
             if isinstance(op, ir.Load) and op.array in free and self.aliases.find(op.array) in suspect:
                 name = ir.name_of(op.array, "an array")
-                what = f"of a value that hangs on `{name}`, to which the same threads stored before"
-                raise self.refused(unit, next(iter(found)), what, "Put what they stored in a variable, and use that.")
+                what = f"of a value that depends on `{name}`, to which the same threads stored before"
+                raise self.refused(
+                    unit, next(iter(found)), what, "Keep the stored value in a variable, and use the variable."
+                )
 
     # ------------------------------------------------------------------------------------------------------- writing
 
@@ -289,7 +291,7 @@ def _fill(builder: ir.Builder, array: ir.Var, room: _Found, start: ir.Operand, s
     builder.emit(ir.For(start=start, stop=first, step=step, body=body))
 
 
-_APART = "Put a barrier between them if the array is shared, or launch a kernel of its own for one of them."
+_APART = "Put a barrier between them if the array is shared, or launch a separate kernel for one of them."
 
 
 def _has_level(op: ir.Op) -> bool:

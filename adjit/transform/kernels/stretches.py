@@ -261,8 +261,8 @@ class _Cut:
             raise errors.Unsupported(
                 f"a barrier in a {what} that some threads may not reach",
                 ir.place_of(_first_barrier(op).origin),
-                f"The {what} depends on the thread{_where(op)}; an early return is one, too.",
-                "Move the barrier out of it, and let only what is between barriers depend on the thread.",
+                f"The {what} depends on the thread{_where(op)}. An early return counts, too.",
+                "Move the barrier out of it. Only the code between barriers may depend on the thread.",
             )
         if isinstance(op, ir.For):
             self.of_block.add(op.body.args[0])
@@ -350,7 +350,7 @@ class _Cut:
         """A new array for a value of each thread's."""
         if ir.is_reference(value):
             raise errors.Unsupported(
-                f"`{value.name}`, one of several arrays of a thread's own, across a barrier",
+                f"`{value.name}`, a choice between arrays of a thread, across a barrier",
                 None if self.made.get(value) is None else ir.place_of(self.made[value].origin),
                 "",
                 "Copy its elements.",

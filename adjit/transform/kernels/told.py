@@ -188,7 +188,10 @@ def _tested_in_trips(loop: ir.While) -> Sequence[ir.Op]:
 
     if loop.stops:
         raise errors.Unsupported(
-            "`break` in a loop whose test is a barrier", ir.place_of(loop.origin), "", "Make it part of the test."
+            "`break` in a loop whose test is a barrier",
+            ir.place_of(loop.origin),
+            "",
+            "Move the condition into the test of the loop.",
         )
     before, after = ir.Builder(loop.origin), ir.Builder(loop.origin)
     first, following = tested(before, loop.inits), tested(after, loop.body.yields)

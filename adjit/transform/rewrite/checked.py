@@ -33,4 +33,4 @@ def _verify_orders(function: ir.Function, step: str) -> None:
         if isinstance(op, ir.For) and op.order_free and not op.is_mirror:
             for arg, made in zip(op.body.args[1:], op.body.yields, strict=True):
                 if isinstance(arg.type, types.Float) and not is_sum(arg, made, op.body):
-                    raise InternalError(f"{step}: trips in any order carry `{arg.name}`, which is not a sum")
+                    raise InternalError(f"{step}: iterations in any order carry `{arg.name}`, which is not a sum")

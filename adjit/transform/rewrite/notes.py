@@ -20,7 +20,7 @@ from typing import Literal
 
 from adjit.transform import ir
 
-How = Literal["alive", "computed again", "loaded again", "taped", "lifted", "stepped back", "with axes"]
+How = Literal["alive", "recomputed", "reloaded", "taped", "lifted", "stepped back", "with axes"]
 Way = Literal["fused", "apart", "run again", "one trip"]
 
 

@@ -69,23 +69,21 @@ def is_called_as(thing: Any, kind: type) -> bool:
 
 
 def _no_function(thing: Any) -> SourceUnavailable:
-    reads = "adjit reads functions, lambdas and numba dispatchers."
+    reads = "adjit reads functions, lambdas and functions that numba compiles."
     if isinstance(thing, type):
         what = f"{thing.__qualname__} is a class, not a function"
-        return SourceUnavailable(
-            what, why=reads, instead="Write a function of the numbers and arrays that its objects hold."
-        )
+        return SourceUnavailable(what, why=reads, instead="Write a function of the numbers and arrays in its objects.")
     if isinstance(getattr(thing, "__name__", None), str) and callable(thing):
         name = spoken(thing)
         return SourceUnavailable(
-            f"{name} is no Python function",
+            f"{name} is not a Python function",
             why=f"It is of type {type(thing).__name__}; {reads}",
             instead=f"Write a function that calls it: lambda x: {name}(x).",
         )
     return SourceUnavailable(
-        f"an object of type {type(thing).__name__} is no function",
+        f"an object of type {type(thing).__name__} is not a function",
         why=reads,
-        instead="Write a function that gets what it holds as arguments." if callable(thing) else "Pass the function.",
+        instead="Write a function that takes its contents as arguments." if callable(thing) else "Pass the function.",
     )
 
 
@@ -101,7 +99,7 @@ def spoken(callee: object) -> str:
         return f"{spoken(callee.__self__)}.{name}"  # type: ignore[attr-defined]
     own = str(getattr(callee, "__module__", None) or "").split(".")
     homes = [".".join(own[:k]) for k in range(1, len(own) + 1)]
-    for home in (*homes, "numpy", "numpy.random", "scipy.special"):
+    for home in ("builtins", "os", *homes, "numpy", "numpy.random", "scipy.special"):
         root = home.partition(".")[0]
         if root in _LIBRARIES and getattr(sys.modules.get(home), name, None) is callee:
             shown = f"{home.removeprefix('_')}.{name}".replace("numpy.", "np.", 1)
@@ -144,14 +142,22 @@ def file_lines(function: FunctionType) -> tuple[str, ...]:
         try:
             lines = inspect.findsource(function)[0]
         except (OSError, TypeError, IndexError):
-            raise unavailable(function.__code__, NO_TEXT) from None
+            raise unavailable(function.__code__, *told_of_string(filename)) from None
     return tuple(lines)
 
 
-NO_TEXT = "No text is kept of code that is executed as a string."
+_ELSEWHERE = "Define it in a file or a notebook cell. After an edit, import the file or run the cell again."
 
 
-_ELSEWHERE = "Define it in a file or a notebook cell, and import or run that again after editing."
+def told_of_string(filename: str) -> tuple[str, str]:
+    """Why Python has no source of code that was executed as a string under this name, and what to do."""
+    if filename == "<stdin>":
+        why = "Python keeps no source of what is typed at its prompt before version 3.13, or read from standard input."
+        return why, "Define it in a file, or use IPython or a notebook."
+    if filename.startswith(("<timed exec", "<magic-timeit")):
+        why = "IPython keeps no source of a cell that begins with %%time or %%timeit."
+        return why, "Move the definition into a cell without them."
+    return "Python keeps no source of code that is executed as a string.", _ELSEWHERE
 
 
 def unavailable(code: CodeType, why: str, instead: str = _ELSEWHERE) -> SourceUnavailable:

@@ -145,7 +145,7 @@ def _check_order(spec: Any, order: Any) -> None:
     if not isinstance(order, int | np.integer) or isinstance(order, bool) or order < 1:
         raise WrongCall(
             f"order={order!r} for jet({shown(spec)})",
-            why="It is the order of the last Taylor coefficient.",
+            why="The order is the number of the last Taylor coefficient.",
             instead="Give an integer of at least 1.",
         )
 
@@ -153,23 +153,29 @@ def _check_order(spec: Any, order: Any) -> None:
 def mapping(function: Any, in_axes: Any, out_axes: Any, **settings: Any) -> Derivative:
     """The function mapped over axes, as `adjit.vmap` has it; WrongCall where they do not fit."""
     spec = specification(function)
-    own = named_parameters(spec).parameters
+    asked = axes_by_name(spec, in_axes, named_parameters(spec).parameters)
+    if out_axes is None or not _is_axis(out_axes):
+        raise WrongCall(f"out_axes={out_axes!r} for vmap({shown(spec)})", instead="Give one axis, for all results.")
+    axes = tuple(None if asked.get(name) is None else int(asked[name]) for name in parameters(spec).parameters)
+    return Derivative(function=spec, kind="vmap", axes=axes, out_axis=int(out_axes), **settings)
+
+
+def axes_by_name(spec: Any, in_axes: Any, own: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """Which axis of each of these parameters `in_axes` names; WrongCall where it does not fit them."""
     asked = dict(in_axes) if isinstance(in_axes, Mapping) else in_axes
+    needed = [name for name, parameter in own.items() if parameter.default is parameter.empty]
     if isinstance(asked, int | np.integer):
-        asked = {name: asked for name, parameter in own.items() if parameter.default is parameter.empty}
-    elif isinstance(asked, tuple | list) and len(asked) <= len(own):
+        asked = dict.fromkeys(needed, asked)
+    elif isinstance(asked, tuple | list) and len(needed) <= len(asked) <= len(own):
         asked = dict(zip(own, asked, strict=False))
     is_known = isinstance(asked, dict) and asked.keys() <= own.keys()
     if not is_known or not all(map(_is_axis, asked.values())) or all(axis is None for axis in asked.values()):
         raise WrongCall(
             f"in_axes={in_axes!r} for vmap({shown(spec)})",
             why=listed(by_name(list(own))),
-            instead="Give an axis for all, a tuple with one for each, or {name: axis}; None where there is none.",
+            instead="Give one axis, a tuple with one per argument, or {name: axis}. None holds an argument fixed.",
         )
-    if out_axes is None or not _is_axis(out_axes):
-        raise WrongCall(f"out_axes={out_axes!r} for vmap({shown(spec)})", instead="Give one axis, for all results.")
-    axes = tuple(None if asked.get(name) is None else int(asked[name]) for name in parameters(spec).parameters)
-    return Derivative(function=spec, kind="vmap", axes=axes, out_axis=int(out_axes), **settings)
+    return asked
 
 
 def _is_axis(axis: Any) -> bool:
@@ -253,11 +259,12 @@ def positions_of(spec: Any, wrt: Wrt) -> tuple[tuple[int, ...], bool]:
     single = isinstance(wrt, int | str | np.integer)
     asked = [wrt] if single else wrt
     if not isinstance(asked, list | tuple) or not asked:
-        instead = _POSITION if isinstance(asked, list | tuple) else f"{_POSITION} The arguments come in a call: {_CALL}"
+        is_value = not isinstance(asked, list | tuple)
+        instead = f"{_POSITION}\n{_CALL}" if is_value else _POSITION
         raise _wrong_wrt(f"wrt={reprlib.repr(wrt)} for {shown(spec)}", names, instead)
     found = tuple(_position(spec, one, names) for one in asked)
     if len(set(found)) < len(found):
-        raise _wrong_wrt(f"wrt={wrt!r} names a parameter of {shown(spec)} twice", names, "Name each one once.")
+        raise _wrong_wrt(f"wrt={wrt!r} names a parameter of {shown(spec)} twice", names, "Name each only once.")
     return found, single
 
 
@@ -269,8 +276,8 @@ def _position(spec: Any, one: object, names: list[str]) -> int:
     raise _wrong_wrt(f"{shown(spec)} has no parameter {one!r} to differentiate with respect to", names)
 
 
-_POSITION = "Give a position or a name of a parameter, or a tuple of those."
-_CALL = "adjit.grad(f)(x)."
+_POSITION = "Give the position or the name of a parameter, or a tuple of them."
+_CALL = "adjit.grad(f) gives a function: write adjit.grad(f)(x)."
 
 
 def _wrong_wrt(what: str, names: Sequence[str], instead: str = _POSITION) -> WrongWrt:
@@ -312,7 +319,7 @@ def check_call(name: str, expected: inspect.Signature, given: int, keywords: Map
     """WrongCall if a call of `name` does not fit its parameters."""
     problem = misfit(name, expected, given, keywords)
     if problem:
-        raise WrongCall(problem, why=listed(expected), instead="Give each one value, by position or by name.")
+        raise WrongCall(problem, why=listed(expected), instead="Give each parameter one value, by position or by name.")
 
 
 def signature(spec: Any) -> inspect.Signature:

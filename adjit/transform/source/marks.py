@@ -89,7 +89,7 @@ def checkpoint(what: Any, snapshots: int = 0) -> Any:
     if callable(what):
         if snapshots:
             raise AdjitError(
-                "snapshots of a call", instead="Leave the number out: a call is run again from its arguments."
+                "snapshots of a call", instead="Leave the number out: a call is recomputed from its arguments."
             )
         return Checkpointed(what)
     if not isinstance(what, range):

@@ -26,12 +26,14 @@ def plain(name: str, signature: inspect.Signature) -> inspect.Signature:
             stars = "*" if p.kind is p.VAR_POSITIONAL else "**"
             raise Unsupported(
                 f"the parameter {stars}{p.name} of {name}",
-                why="How many arguments there are has to be known to compile it.",
-                instead="Name the parameters one by one, or pass a tuple.",
+                why="A derivative is compiled for parameters that have names.",
+                instead=f"Write a function with named parameters that calls it, as in lambda x, y: {name}(x, y)."
+                if p.kind is p.VAR_POSITIONAL
+                else f"Write a function with named parameters that calls it, as in lambda x, k: {name}(x, k=k).",
             )
         if has_default and p.default is p.empty:
             raise Unsupported(
-                f"the parameter {p.name} of {name}, which has no default after one that has",
+                f"the parameter {p.name} of {name}, which has no default, after one with a default",
                 instead=f"Give {p.name} a default, or put it first.",
             )
         has_default = p.default is not p.empty

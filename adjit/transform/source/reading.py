@@ -27,12 +27,12 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 from adjit.errors import Place
 from adjit.transform.ir import Origin, UserComment
 from adjit.transform.source.callables import (
-    NO_TEXT,
     compiled_by,
     file_lines,
     file_of,
     python_function,
     signature,
+    told_of_string,
     unavailable,
 )
 from adjit.transform.source.comments import comments_in
@@ -250,7 +250,7 @@ def _in_whole(filename: str, code: CodeType, lines: tuple[str, ...]) -> Definiti
     """The definition, wherever it is."""
     whole = _read_file(filename, lines, code.co_flags & FUTURE_FLAGS)
     if whole is None:
-        raise unavailable(code, "That text is not valid Python now.")
+        raise unavailable(code, "That file is not valid Python now.")
     tree, compiled = whole
     found = _definition(tree, code)
     if found is None or not (code in compiled or _is_rewritten_by_pytest(code)):
@@ -259,8 +259,10 @@ def _in_whole(filename: str, code: CodeType, lines: tuple[str, ...]) -> Definiti
         found = None if moved is None else _definition(tree, moved)
     if found is None:
         # Python 3.13 keeps one such text, that of its option -c, for all that is executed as a string
-        is_no_file = code.co_filename == "<string>"
-        raise unavailable(code, NO_TEXT if is_no_file else "What stands there now is not the code that runs.")
+        if code.co_filename == "<string>":
+            raise unavailable(code, *told_of_string(code.co_filename))
+        why = "That file holds other code now: it was edited after the import, or a tool rewrote the function."
+        raise unavailable(code, why, "Import the file again, as with importlib.reload.")
     return found
 
 

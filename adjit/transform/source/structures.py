@@ -14,7 +14,7 @@ import enum
 import functools
 import numbers
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, SimpleNamespace
 from typing import Any
@@ -32,7 +32,7 @@ _INTERFACES = ("__array__", "__array_interface__", "__cuda_array_interface__", "
 _HELD = (np.ndarray, np.void, np.datetime64, np.timedelta64, numbers.Number)
 _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 _BUILT = (list, dict, tuple, set, frozenset, str)
-_TAKEN = (list, dict, FunctionType, BuiltinFunctionType, MethodType, functools.partial, np.ufunc)
+_TAKEN = (list, dict, type, FunctionType, BuiltinFunctionType, MethodType, functools.partial, np.ufunc)
 LONGEST = 8  # items of a list that stand one by one
 _LIBRARIES = ("builtins", "numpy", "scipy", "numba", "pandas", "torch", "jax", "random", "logging")
 
@@ -42,11 +42,12 @@ class Layout:
     """How a value is put together of leaves.
 
     kind: 'number', 'array', 'static', 'tuple', 'list', 'dict', 'object', 'table', a list of items like its part,
-          'records', an array of records, or 'branch', a part that is an argument of its own, with the number `of`
+          'records', an array of records, 'branch', a part that is an argument of its own, with the number `of`, or
+          'unread', an attribute that no derivative can take, which may be there as long as nothing reads it
     keys: of a dictionary, or the names of an object's attributes, or of the fields of records that are numbers; of an
           array, its extents where they are part of what is compiled
     of:   the class of an object or a named tuple; what a static value is; of numbers in a table, NumPy's type of them,
-          None where they are Python's; of an array of indices, "held"
+          None where they are Python's; of an array of indices, "held"; of what is not read, an `Unread`
     same: of a list, a dictionary or an object that stands in several places, the number that all of these have
     """
 
@@ -55,6 +56,14 @@ class Layout:
     keys: tuple[Any, ...] = ()
     of: Any = None
     same: int = 0
+
+
+@dataclass(frozen=True)
+class Unread:
+    """What an attribute is that no derivative can take, and what to do: both are for whoever reads it."""
+
+    what: str
+    instead: str
 
 
 NUMBER, ARRAY = Layout("number"), Layout("array")
@@ -212,11 +221,16 @@ _KNOWN_BY = {
 
 
 def taken_apart(
-    value: Any, leaves: list[Any], same: Mapping[int, int] = MappingProxyType({}), around: tuple[int, ...] = ()
+    value: Any,
+    leaves: list[Any],
+    same: Mapping[int, int] = MappingProxyType({}),
+    unread: Callable[[NotTaken, str], Unread] | None = None,
+    around: tuple[int, ...] = (),
 ) -> Layout:
     """The layout of a value, whose leaves are appended. NotTaken where it has something in it that is no such thing.
 
-    same: what `in_several_places` says of all that is taken apart. around: the identities of the values that it is in.
+    same: what `in_several_places` says of all that is taken apart. unread: says of an attribute of an object what it
+    is, where that may stay as long as nothing reads it. around: the identities of the values that it is in.
     """
     if isinstance(value, _NUMBERS) and not is_member(value) and not is_derived_number(value):
         leaves.append(value)
@@ -240,18 +254,18 @@ def taken_apart(
     around = (*around, id(value))
     if isinstance(value, tuple):
         of = type(value) if hasattr(type(value), "_fields") else None
-        return Layout("tuple", _taken_apart(value, leaves, same, around), of=of)
+        return Layout("tuple", _taken_apart(value, leaves, same, unread, around), of=of)
     number = same.get(id(value), 0)
     if isinstance(value, list):
-        table = _table(value, leaves, same, around)
+        table = _table(value, leaves, same, unread, around)
         if table is not None:
             return dataclasses.replace(table, same=number) if number else table
-        return Layout("list", _taken_apart(value, leaves, same, around), same=number)
+        return Layout("list", _taken_apart(value, leaves, same, unread, around), same=number)
     if isinstance(value, dict):
-        return Layout("dict", _taken_apart(value.values(), leaves, same, around), tuple(value), same=number)
+        return Layout("dict", _taken_apart(value.values(), leaves, same, unread, around), tuple(value), same=number)
     if is_object(value):
         found = attributes(value)
-        parts = _taken_apart(found.values(), leaves, same, around)
+        parts = tuple(attribute_apart(part, name, leaves, same, unread, around) for name, part in found.items())
         return Layout("object", parts, tuple(found), type(value), same=number)
     if is_sparse(value):
         leaves.extend((value.data, value.indices, value.indptr))
@@ -259,10 +273,27 @@ def taken_apart(
     return static(value)
 
 
+_Unread = Callable[[NotTaken, str], Unread] | None
+
+
 def _taken_apart(
-    values: Iterable[Any], leaves: list[Any], same: Mapping[int, int], around: tuple[int, ...]
+    values: Iterable[Any], leaves: list[Any], same: Mapping[int, int], unread: _Unread, around: tuple[int, ...]
 ) -> tuple[Layout, ...]:
-    return tuple(taken_apart(value, leaves, same, around) for value in values)
+    return tuple(taken_apart(value, leaves, same, unread, around) for value in values)
+
+
+def attribute_apart(
+    value: Any, name: str, leaves: list[Any], same: Mapping[int, int], unread: _Unread, around: tuple[int, ...] = ()
+) -> Layout:
+    """As `taken_apart`, of an attribute of this name."""
+    count = len(leaves)
+    try:
+        return taken_apart(value, leaves, same, unread, around)
+    except NotTaken as fault:
+        if unread is None:
+            raise
+        del leaves[count:]
+        return Layout("unread", of=unread(fault, name))
 
 
 def static(value: Any) -> Layout:
@@ -278,12 +309,14 @@ def static(value: Any) -> Layout:
     return Layout("static", keys=(type(value),), of=value)
 
 
-def _table(items: list[Any], leaves: list[Any], same: Mapping[int, int], around: tuple[int, ...]) -> Layout | None:
+def _table(
+    items: list[Any], leaves: list[Any], same: Mapping[int, int], unread: _Unread, around: tuple[int, ...]
+) -> Layout | None:
     """The layout of a list whose items are built alike, with a column for each leaf; None if they are not."""
     rows: list[list[Any]] = [[] for _ in items]
     if not items or not (all(map(_is_real, items)) or len(items) > LONGEST):
         return None
-    layouts = [taken_apart(item, row, same, around) for item, row in zip(items, rows, strict=True)]
+    layouts = [taken_apart(item, row, same, unread, around) for item, row in zip(items, rows, strict=True)]
     first = layouts[0]
     if any(layout != first for layout in layouts) or not _is_even(first):
         return None
@@ -338,7 +371,7 @@ def put_together(layout: Layout, leaves: Iterator[Any]) -> Any:
     """A value of the layout, with other leaves. What is static stays as it is."""
     if layout.kind in ("number", "array"):
         return next(leaves)
-    if layout.kind == "static":
+    if layout.kind in ("static", "unread"):
         return layout.of
     if layout.kind == "table":
         (item,) = layout.parts
@@ -351,7 +384,8 @@ def put_together(layout: Layout, leaves: Iterator[Any]) -> Any:
         return tuple(parts) if layout.of is None else layout.of(*parts)
     if layout.kind == "list":
         return parts
-    named = dict(zip(layout.keys, parts, strict=True))
+    both = zip(layout.keys, parts, layout.parts, strict=True)
+    named = {key: part for key, part, own in both if own.kind != "unread"}
     if layout.kind == "dict":
         return named
     if layout.keys == _COMPRESSED:

@@ -111,25 +111,25 @@ class _Fusion:
         needed = self.effects(b).uses & self.effects(a).makes
         late = sorted(needed, key=lambda v: (isinstance(v.type, types.Integer), v.name))
         if late:
-            what = "how much it saved" if isinstance(late[0].type, types.Integer) else f"`{late[0].name}`"
-            return f"its reverse starts from {what}, which is known when the loop has ended"
+            what = "the number of saved values" if isinstance(late[0].type, types.Integer) else f"`{late[0].name}`"
+            return f"its reverse needs {what}, which is only known after the loop"
         held = next((k for k in sorted(wanted) if self.conflict(k, a)), None)
         if held is not None:
             where = self.ops[held].origin
             what = "a statement" if where is None else f"L{where.line}"
-            return f"its reverse starts from what {what} makes of the loop's result"
+            return f"{what} uses the loop's result, and its reverse comes first"
         return wanted
 
     def obstacle(self, a: int, b: int) -> str:
         """Why the trips of a pair cannot run back to back; empty if they can."""
         loop, mirror = self.loop(a), self.loop(b)
         if loop.stops or mirror.stops:
-            return "it is left early"
+            return "it may end early"
         if self.effects(b).is_ordered:
             return "its reverse may raise an exception, or draws random numbers"
         for _, arg, yielded, _ in mirror.slots:
             if not is_sum(arg, yielded, mirror.body):
-                return f"a trip's `{arg.name}` comes from the trip after it, and is not only added to"
+                return f"in the reverse, `{arg.name}` goes from one iteration to the next, and is not a sum"
         reverse = self.effects(b)
         if loop.level == "threads":
             # between two barriers no thread touches what another one stores to
@@ -144,10 +144,10 @@ class _Fusion:
                 owner = self.primal_of[memory]
                 if self.is_own(memory, mirror) or self.is_scratch(owner, loop):
                     continue
-                return f"a trip's reverse reads of `{self.name(memory)}` what that of a later trip leaves there"
+                return f"in the reverse, an iteration reads elements of `{self.name(memory)}` that another one stores"
             # memory of the primal that is put back: the next trip of the forward loop must not look at it
             if not self.is_scratch(memory, loop) and not self.is_made_in(memory, mirror):
-                return f"what it overwrites in `{self.name(memory)}` is put back, and others read that"
+                return f"the reverse restores elements of `{self.name(memory)}` that other statements read"
         return ""
 
     def name(self, memory: ir.Operand) -> str:

@@ -53,17 +53,17 @@ class Refusal:
 def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], wanted: set[ir.Operand]) -> State | Refusal:
     """What the trips of a loop start from; of the alias classes `wanted` the contents before the loop in any case."""
     if isinstance(loop, ir.While) or loop.stops:
-        return Refusal("It is not known before the loop how many trips it makes.")
+        return Refusal("The number of its iterations is not known before it starts.")
     if any(isinstance(op, ir.Call) and op.effect and not is_check(op) for op in ir.walk(loop.body)):
-        return Refusal("It draws or exchanges numbers, and would have others the second time.")
+        return Refusal("It draws random numbers or exchanges messages, which would differ the second time.")
     if any(isinstance(op, ir.Push) for op in ir.walk(loop.body)):
-        return Refusal("It fills a tape of its own.")
+        return Refusal("It fills its own tape.")
     args = loop.body.args[1:]
     new = _new_results(loop, shadows)
     references = [k for k, arg in enumerate(args) if ir.is_reference(arg) and k not in new]
     if {loop.body.yields[k] for k in references} != {args[k] for k in references}:
         return Refusal(
-            "It makes arrays anew in each trip, of another shape, or changes them where they have other names."
+            "It creates arrays of another shape in each iteration, or changes an array that has a second name."
         )
     arrays = tuple(k for k in references if args[k] not in shadows)
     carried = [primal.aliases.find(args[k]) for k in arrays]
@@ -74,7 +74,7 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
     starts = [_root(primal, loop.inits[k]) for k in arrays]
     names = {primal.aliases.find(v) for v in ir.free_vars(loop.body) if ir.is_reference(v)}
     if len(set(starts)) != len(starts) or any(c in names or set(outside.get(c, ())) - set(starts) for c in carried):
-        return Refusal("Its arrays have several names.")
+        return Refusal("One of its arrays has a second name.")
     turning = {k for k, after in ir.next_slots(loop, arrays).items() if k != after}
     around: list[ir.Var] = []
     inside = set(loop.body.inside)
@@ -84,7 +84,7 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
             continue
         changed = _only_name(primal, loop, memory, outside[memory])
         if changed is None:
-            return Refusal("An array that it changes has several names.")
+            return Refusal("It changes an array that has a second name.")
         around.append(changed)
     read_slots, read_around = exposed(primal, loop, arrays, around)
     read_slots |= {k for k, memory in zip(arrays, carried, strict=True) if memory in wanted}
@@ -116,7 +116,7 @@ def requests_for(
         state = state_of(primal, loop, shadows, set())
         is_asked = limit is not None or strategy.trips == "again"
         if isinstance(state, Refusal) and is_asked:
-            note(Remark(loop.origin, f"its trips are not run again: {state.why}"))
+            note(Remark(loop.origin, f"its iterations are not recomputed: {state.why}"))
         if isinstance(state, Refusal):
             continue
         is_kept = max(axes) == 1 or (strategy.uses("costly") and _is_better_kept(state.loop, axes))
@@ -235,7 +235,7 @@ class Rerun:
             trip = self.join_trip(self._trip(shadows))
         note(*(dataclasses.replace(record, trip=loop) for record in noted if isinstance(record, Provided)))
         note(*(record for record in noted if isinstance(record, Restored | Remark)))
-        why = "" if has_snapshots else "each trip starts from nothing that others leave"
+        why = "" if has_snapshots else "no iteration needs a value of another one"
         note(Scheduled(loop, "run again", why))
         cloner = ir.Cloner(state.names(counter, {**starts, **values}))
         for op in trip.body.ops:

@@ -210,7 +210,7 @@ class _Storage:
         """Puts back what a store overwrote."""
         if self.primal.is_shared_addition(store):
             # what one of them finds there is what others have added to, or not
-            raise errors.InternalError(f"additions of several threads that are put back: {store}")
+            raise errors.InternalError(f"additions of threads that would be restored: {store}")
         if store not in self.olds:
             assert isinstance(store.array.type, types.Array)
             old = ir.Var(f"{ir.name_of(store.array, 'array')}_old", store.array.type.dtype)
@@ -230,12 +230,12 @@ class _Storage:
         state = state_of(self.primal, loop, set(shadows.values()), wanted)
         is_outermost = scope.region is self.top or has_one_trip(loop)
         if isinstance(state, State) and not (state.is_empty or is_outermost):
-            state = Refusal("It stands in a loop that is not checkpointed itself.")
+            state = Refusal("It is inside a loop that is not checkpointed.")
         if isinstance(state, Refusal):
             if request.is_own:
                 what, place = "call" if has_one_trip(loop) else "loop", ir.place_of(loop.origin)
                 raise errors.Unsupported(f"a checkpoint of this {what}", place, state.why, "Leave it out.")
-            note(Remark(loop.origin, f"its trips are not run again: {state.why}"))
+            note(Remark(loop.origin, f"its iterations are not recomputed: {state.why}"))
             self.requests = {op: r for op, r in self.requests.items() if op is not loop}
             self.loop(item, scope)
             return
@@ -411,7 +411,7 @@ class _Storage:
         ):
             load = ir.Load(array=store.array, index=store.index, out=dataclasses.replace(value))
             self.put(scope, load)
-            self.provided(value, "loaded again", scope, load.out)
+            self.provided(value, "reloaded", scope, load.out)
         else:
             self.taped.append(op)
             self.tape(value, scope)
@@ -457,7 +457,7 @@ class _Storage:
         cloner = ir.Cloner(scope.mapping)
         scope.ops.append(dataclasses.replace(cloner.op(op), origin=self.origin))
         for out in op.results:
-            self.provided(out, "computed again", scope, cloner.mapping[out])
+            self.provided(out, "recomputed", scope, cloner.mapping[out])
 
     def provided(self, value: ir.Var, how: How, scope: Scope, copy: ir.Operand | None = None) -> None:
         """Notes how a value gets there; `copy` stands for it from here on."""

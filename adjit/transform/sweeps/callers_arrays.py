@@ -74,7 +74,8 @@ def _targets(
     for argument, output, name in zip(arguments, outputs, names, strict=True):
         if _nesting(argument) != _nesting(output):
             raise TypeMismatch(
-                f"`{name}`, in `out`, is not built like its argument", instead="Give a tuple where the argument is one."
+                f"`{name}`, in `out`, is not structured like its argument",
+                instead="Give a tuple where the argument is one.",
             )
         for leaf, taker in zip(ir.leaves(argument), ir.leaves(output), strict=True):
             has_adjoint = ir.is_float(leaf.type)
@@ -83,7 +84,7 @@ def _targets(
                 wanted = leaf.type if has_array else types.none
                 raise TypeMismatch(
                     f"`{name}`, in `out`, is of type {to_text(taker.type)}, not {to_text(wanted)}",
-                    instead="Pass a writable array like the argument where that is one, and None for a number.",
+                    instead="Pass a writable array like the argument for an array, and None for a number.",
                 )
             if has_array:
                 yield _Target(place, leaf, taker)

@@ -79,7 +79,7 @@ def result(x, y):
 
 
 REFUSED = {
-    loads: "which the same threads load, or store to", both: "of which others lower elements",
+    loads: "which the same threads load, or store to", both: "while others lower its elements",
     stored_before: "hangs on `x`, to which the same threads stored before", part: "a part of an array",
     result: "the result of cuda.atomic.max",
 }  # fmt: skip

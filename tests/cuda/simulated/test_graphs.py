@@ -154,7 +154,7 @@ def test_a_stream_is_chosen_where_it_is_called():
         with adjit.cuda.on(stream):
             return gradient(x)
 
-    with pytest.raises(WrongCall, match="a stream is chosen"):
+    with pytest.raises(WrongCall, match="a stream is selected"):
         adjit.cuda.graph(elsewhere, on_device(x))()
     with adjit.cuda.on(stream):
         found = adjit.cuda.graph(gradient, on_device(x))()

@@ -1,4 +1,4 @@
-# Tuned code: it needs adjit, whose workspaces and elementary functions it calls.
+# Tuned code: it needs adjit for its workspaces and elementary functions.
 import numpy as np
 from numba import njit
 
@@ -14,7 +14,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
     check_bounds(0, means.shape[0] - 1, log_weights.size)
     log_weights_bar = np.zeros_like(log_weights)
     means_bar = np.zeros_like(means)
-    # trips side by side, in SIMD lanes
+    # several iterations at once, in SIMD lanes
     width = min(64, max(1, points.shape[0]), 16 * max(1, 2048 // (means.shape[0] + points.shape[1] + 9)))
     exp_tape = workspace.empty((means.shape[0], width))
     points_turned = workspace.empty((points.shape[1], width))
@@ -69,7 +69,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
         # total += largest + math.log(summed)
         for lane in range(lanes):
             sum_lanes[lane] = largest_lanes[lane] + vectormath.log(summed_lanes[lane])
-        # ---- reverse of the trip
+        # ---- reverse of the iteration
         # L71: total += largest + math.log(summed)
         for lane in range(lanes):
             summed_bar_lanes[lane] = 1.0 / summed_lanes[lane]

@@ -1,4 +1,4 @@
-# Tuned code: it needs adjit, whose workspaces and elementary functions it calls.
+# Tuned code: it needs adjit for its workspaces and elementary functions.
 import numpy as np
 from numba import njit
 

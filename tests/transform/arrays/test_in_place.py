@@ -87,5 +87,5 @@ def test_stores_are_seen_by_the_other_name_with_a_limit_of_memory(function):
 
 
 def test_a_marked_loop_of_that_kind_is_refused():
-    with pytest.raises(Unsupported, match="changes them where they have other names"):
+    with pytest.raises(Unsupported, match="changes an array that has a second name"):
         adjit.grad(marked)(np.ones(4), 3)

@@ -14,7 +14,7 @@ def test_another_element_is_stored():
     p = Program(x=F)
     w = p.alloc(3)
     p.put(w, 0, value=p["x"])
-    with pytest.raises(Unwritten, match="an element of `w` is read that is never stored"):
+    with pytest.raises(Unwritten, match="an element of `w` is read before it is stored"):
         check_written(p.function(p.get(w, 1)))
 
 

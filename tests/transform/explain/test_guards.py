@@ -26,9 +26,9 @@ def harmless(x, c):
 
 FIRST = overwritten.__code__.co_firstlineno
 GUARDS = (
-    (FIRST + 1, "s = np.sqrt(x)", "an adjoint or tangent of zero, times a partial that is not finite, is zero"),
-    (FIRST + 5, "if not math.isnan(x[i]) and np.isfinite(c):", "the program asks for nan"),
-    (FIRST + 5, "if not math.isnan(x[i]) and np.isfinite(c):", "the program asks for nan and infinity"),
+    (FIRST + 1, "s = np.sqrt(x)", "zero times a derivative that is not finite is zero"),
+    (FIRST + 5, "if not math.isnan(x[i]) and np.isfinite(c):", "the program tests for nan"),
+    (FIRST + 5, "if not math.isnan(x[i]) and np.isfinite(c):", "the program tests for nan and infinity"),
 )
 TYPES = "float64[::1], float64"
 

@@ -382,10 +382,10 @@ def run_time_number(x, n):
     ("function", "argument", "why"),
     [
         (shrinking, U, "of another shape"),
-        (renewed_and_kept, U, "other names"),
-        (in_a_plain_loop, U, "not checkpointed itself"),
-        (drawn, 0.5, "It draws or exchanges numbers"),
-        (under_two_names, U, "several names"),
+        (renewed_and_kept, U, "second name"),
+        (in_a_plain_loop, U, "inside a loop that is not checkpointed"),
+        (drawn, 0.5, "It draws random numbers or exchanges messages"),
+        (under_two_names, U, "second name"),
         (of_something_else, 0.5, "neither a range"),
         (run_time_number, 0.5, "literal"),
     ],
@@ -448,11 +448,11 @@ def test_a_slice_store_may_run_again():
 def test_a_trip_run_again_stores_nothing_that_its_adjoint_does_not_read():
     """The state after the trip is put back before the next one is looked at."""
     source = check(swapped, (0, 1), U * 0.5, 0.3, 6)
-    again = source.split("taken = last if")[1].split("---- reverse of the trip")[0]
+    again = source.split("taken = last if")[1].split("---- reverse of the iteration")[0]
     assert not re.search(r"\b[uv](_\d)?\[.*\] = ", again)
     # in place, later trips of the inner loop read what it stores
     source = check(in_place, (0, 1), U * 0.5, 0.3, 6)
-    again = source.split("taken = last if")[1].split("---- reverse of the trip")[0]
+    again = source.split("taken = last if")[1].split("---- reverse of the iteration")[0]
     assert re.search(r"\bu(_\d)?\[.*\] = ", again)
 
 

@@ -402,7 +402,7 @@ class Expressions:
         if rest is not None:
             more = self.type_of(rest)
             if not isinstance(more, types.BaseTuple):
-                raise NotRead("starred arguments that are no tuple")
+                raise NotRead("starred arguments that are not a tuple")
             kinds += tuple(more.types)  # type: ignore[attr-defined]
         if isinstance(kind, types.TypeRef):
             kind = kind.instance_type

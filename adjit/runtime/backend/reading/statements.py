@@ -84,13 +84,13 @@ def read(state: Any, tree: ast.FunctionDef, stand_in: Callable[[Any, int], Any])
             break
         except _Wider as found:
             if wider.get(found.place) == found.kind:
-                raise NotRead("a name of several types") from None
+                raise NotRead("a name with more than one type") from None
             wider[found.place] = found.kind
         except errors.NumbaError as why:
             # numba says it better, and where
             raise NotRead(str(why)) from None
         except RecursionError:
-            raise NotRead("expressions of so many levels") from None
+            raise NotRead("an expression with too many levels") from None
     function = state.func_id
     state.func_ir = ir.FunctionIR(
         reader.blocks, False, function, reader.beginning, reader.definitions, function.arg_count, function.arg_names
@@ -281,7 +281,7 @@ class Reader(Expressions):
             return first
         found = self.context.unify_types(first, *others)
         if found is None or isinstance(found, types.Optional):
-            raise NotRead("values of several types")
+            raise NotRead("values with more than one type")
         return found
 
     def _copy(self, body: list[Any], target: ir.Var, source: ir.Var) -> None:
@@ -364,7 +364,7 @@ class Reader(Expressions):
             case ast.Tuple(elts=parts):
                 kind = self.type_of(value)
                 if not isinstance(kind, types.BaseTuple) or len(kind) != len(parts):
-                    raise NotRead("what is taken apart is no tuple")
+                    raise NotRead("unpacking of a value that is not a tuple")
                 for place, part in enumerate(parts):
                     if not (isinstance(part, ast.Name) and part.id == "_"):
                         self._set(part, self.item(value, place))
@@ -394,7 +394,7 @@ class Reader(Expressions):
 
     def _check_mutable(self, value: ir.Var) -> None:
         if self.type_of(value).mutable:
-            raise NotRead("an operation in the place of an array")
+            raise NotRead("an operation in place on an array")
 
     def _return(self, value: ir.Var) -> None:
         cast = self.variable(None)

@@ -108,7 +108,7 @@ def _upwards(op: ir.For) -> ir.For:
     """A loop over threads from the first one on: those of a mirror run from the last one, and threads in any order."""
     trips = literal_trips(op)
     if trips is None or sorted(trips) != list(range(len(trips))):
-        raise InternalError(f"threads that are not counted from 0 on: {op}")
+        raise InternalError(f"threads that are not counted from 0: {op}")
     return dataclasses.replace(op, start=ir.integer(0), stop=ir.integer(len(trips)), step=ir.integer(1))
 
 
@@ -286,23 +286,23 @@ def refuse(region: ir.Region) -> None:
             pushes = [o for o in region.inside if isinstance(o, ir.Push) and o.tape is tape]
             if any(ir.is_array(push.value) for push in pushes):
                 raise Unsupported(
-                    "parts of an array that change places in a kernel",
+                    "parts of an array that are exchanged in a kernel",
                     ir.place_of(_origin_of(region, tape)),
-                    "The reverse would have to know which one is which.",
-                    "Say it by an index: use one array with an axis for which it is.",
+                    "The reverse could not tell the parts apart.",
+                    "Use one array with one more axis, and exchange indices.",
                 )
             raise Unsupported(
-                "a loop in a kernel of which nobody knows how many trips it makes, with values that its reverse reads",
+                "a loop with an unknown number of iterations in a kernel, whose reverse needs its values",
                 ir.place_of(_origin_of(region, tape)),
-                "They would go to a list, and kernels have none.",
-                "Write it as `for` over a range that the kernel's arguments tell, for all threads alike, with an `if` "
+                "The values would need a growing list, and kernels have none.",
+                "Write `for` over a range that depends only on the kernel's arguments, with an `if` "
                 'inside; or use target="cpu".',
             )
         if isinstance(op, ir.Raise) and issubclass(op.exception, RecursionError):
             raise Unsupported(
                 "a function that calls itself, in a kernel",
                 ir.place_of(op.origin),
-                "How deep it goes is known when it runs, and a thread has no memory for that.",
+                "The depth is only known at run time, and a thread has no memory for it.",
                 "Write it as a loop.",
             )
         if isinstance(op, ir.Raise):

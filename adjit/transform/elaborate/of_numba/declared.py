@@ -122,8 +122,8 @@ def _signature(
         known = " and ".join(_shown(signature) for signature in fault.declared)
         raise ctx.mismatch(
             f"a call of {source.name} with ({own})",
-            "Convert the arguments, or declare these types, too.",
-            why=f"numba was told to compile it for {known} alone.",
+            "Convert the arguments, or declare these types as well.",
+            why=f"It is declared for {known} only.",
         ) from None
     return found.args, found.return_type
 
@@ -139,8 +139,8 @@ def returned(ctx: Context, source: FunctionSource, result: types.Type | None, va
     if is_loop and type_of_value(value) != result:
         raise ctx.unsupported(
             f"{source.name}, which calls itself and whose result numba casts to {result}",
-            "Leave the types out of @njit(...), or declare the type that its results have.",
-            why="How deep it goes is known at run time only.",
+            "Leave the types out of @njit(...), or declare the type of its results.",
+            why="The depth of the recursion is only known at run time.",
         )
     return cast(ctx, value, result, f"the result of {source.name}")
 
@@ -161,8 +161,8 @@ def cast(ctx: Context, value: Value, kind: types.Type, what: str) -> Value:
     if isinstance(kind, types.FunctionType) and isinstance(value, Static):
         return Static(Callback(value.value, tuple(kind.signature.args), kind.signature.return_type))
     raise ctx.unsupported(
-        f"{described(value)} where {kind} is declared for {what}",
-        "Declare numbers, arrays or tuples of those, or leave the types out.",
+        f"{described(value)} for {what}, which is declared as {kind}",
+        "Declare numbers, arrays or tuples of them, or leave the types out.",
     )
 
 
@@ -181,7 +181,7 @@ def variable(frame: Frame, name: str, value: Value) -> Value:
         return value
     if any(name in each.names and not each.are_gone for each in frame.comprehensions):
         raise frame.ctx.unsupported(
-            f"`{name}` in a comprehension, a name that has a type in `locals`", "Give it another name there."
+            f"`{name}` in a comprehension, a name that has a type in `locals`", "Use another name in the comprehension."
         )
     return cast(frame.ctx, value, kind, f"`{name}`")
 
@@ -205,9 +205,9 @@ def called_by_address(frame: Frame, callee: Any, args: Sequence[Value], named: M
             made = Callback(function, tuple(signature.args), signature.return_type)
         elif has_address(callee):
             raise ctx.unsupported(
-                f"a call of an object of type {type(callee).__name__}, which compiled code makes by its address",
+                f"a call of an object of type {type(callee).__name__}, which is known by its address only",
                 "Call a Python function that does the same.",
-                why="What is there is machine code.",
+                why="adjit cannot read machine code.",
             )
     if made is None:
         return None

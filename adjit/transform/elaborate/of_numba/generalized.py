@@ -51,8 +51,8 @@ def of_guvectorize(frame: Frame, callee: Any, args: Sequence[Value], named: Mapp
     before, after = (_axes(side) for side in signature.split("->"))
     if not declared or named or len(args) != len(before):
         raise ctx.unsupported(
-            f"this call of {callee.__name__}, which numba.guvectorize makes",
-            "Give guvectorize the types, and the call its inputs alone, by position.",
+            f"this call of {callee.__name__}, a function of numba.guvectorize",
+            "Give guvectorize the types, and pass only the inputs, by position.",
         )
     given = [materialise(ctx, taken(frame, callee.__name__, "value", a)) for a in args]
     kinds = _suited(ctx, declared, given)
@@ -65,7 +65,7 @@ def of_guvectorize(frame: Frame, callee: Any, args: Sequence[Value], named: Mapp
     outs: list[ir.Operand] = []
     for axes, kind in zip(after, kinds[len(before) :], strict=True):
         if any(axis not in sizes for axis in axes):
-            raise ctx.unsupported(f"an output of {signature} whose size no input has", "Write the loop.")
+            raise ctx.unsupported(f"an output of {signature} with a size that no input has", "Write the loop.")
         # a number is an array of one element to the function that stores it
         shape = (*around, *(sizes[axis] for axis in axes)) if axes else (*around, ir.integer(1))
         item = _item(kind)
@@ -109,7 +109,7 @@ def _suited(ctx: Context, declared: Sequence[Sequence[types.Type]], given: Seque
         if all(np.can_cast(a, np.dtype(str(_item(b))), "safe") for a, b in zip(own, kinds, strict=False)):
             return kinds
     raise ctx.mismatch(
-        f"a call of what numba.guvectorize makes, with {', '.join(map(str, own))}",
+        f"a call of a function of numba.guvectorize with {', '.join(map(str, own))}",
         "Convert the arguments: astype(...).",
     )
 
@@ -128,7 +128,7 @@ def _extents(
         shape = shape_of(ctx, value) if is_array(value) else ()
         more = len(shape) - len(axes)
         if more < 0:
-            raise ctx.mismatch(f"an input of {len(shape)} axes, of which {len(axes)} are needed", "Give it all axes.")
+            raise ctx.mismatch(f"an input of {len(shape)} axes instead of {len(axes)}", "Give it all axes.")
         for axis, extent in zip(axes, shape[more:], strict=True):
             _check(ctx, sizes.setdefault(axis, extent), extent, f"inputs with a different size of the axis {axis}")
         loops.append(tuple(shape[:more]))
@@ -150,9 +150,9 @@ def _check_stores(ctx: Context, callee: Any, parts: Sequence[Value], ops: Sequen
     targets = (each.memory_written for op in ops for each in ir.with_inner(op))
     if any(target is not None and ctx.roots_of(target) & inputs for target in targets):
         raise ctx.unsupported(
-            f"{callee.__name__}, which numba.guvectorize makes of a function that stores into an input",
+            f"{callee.__name__}, a function of numba.guvectorize that stores into an input",
             "Copy it in the function: a = a.copy().",
-            why="Whether the caller's array changes depends on whether NumPy copied it.",
+            why="It depends on NumPy's copies whether the caller's array changes.",
         )
 
 

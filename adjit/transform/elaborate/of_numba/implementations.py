@@ -63,8 +63,8 @@ def _called(
     except Hidden as fault:
         raise ctx.unsupported(
             f"{name}, which {fault.how} compiles",
-            f"Give what it does in Python:  @adjit.rules.decomposition({name})",
-            why="It has no Python text.",
+            f"Write it in Python:  @adjit.rules.decomposition({name})",
+            why="It has no Python source.",
         ) from None
     except Untaken:
         if has_rule:
@@ -73,9 +73,9 @@ def _called(
             (described(v) for v in (*given, *by_name.values()) if _kind(v) is types.undefined), "these arguments"
         )
         raise ctx.unsupported(
-            f"a call of {name}, whose numba.extending.overload has nothing for {what}",
-            "Call it with numbers, arrays and tuples that it takes.",
-            why="What numba would compile counts here, not the text of the function.",
+            f"a call of {name}, whose numba.extending.overload does not take {what}",
+            "Call it with arguments that it takes.",
+            why="numba compiles the overload here, not the function itself.",
         ) from None
     return None if found is None else ctx.call(frame, Static(found), given, by_name)
 

@@ -25,11 +25,11 @@ def kept_names(ctx: Context, source: FunctionSource, given: Mapping[str, Value])
         return kept_by(source.dispatcher, [type_of_value(value) for value in given.values()])
     except OtherCode:
         raise ctx.unsupported(
-            f"a call of {name}, whose code was replaced", instead, why="numba runs what it compiled before."
+            f"a call of {name}, whose code was replaced", instead, why="numba runs the code that it compiled before."
         ) from None
     except LookupError as fault:
         raise ctx.unsupported(
-            f"a call of {name}, which numba has compiled with several values of `{fault.args[0]}`",
+            f"a call of {name}, which numba has compiled with different values of `{fault.args[0]}`",
             instead,
-            why="Which of them is meant here is not known.",
+            why="adjit cannot know which of them runs here.",
         ) from None

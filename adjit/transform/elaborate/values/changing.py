@@ -138,14 +138,14 @@ def sees_change(frame: Frame, value: TupleValue | Grown | Record | Table, state:
             continue
         if is_resized and not isinstance(value, TupleValue | Grown):
             raise ctx.unsupported(
-                f"{described(value)} that gets longer or shorter while a loop runs through it",
+                f"{described(value)} that changes its length while a loop runs over it",
                 "Loop over a copy, `for key in list(d)`.",
-                why="Python raises RuntimeError at the next trip.",
+                why="Python raises RuntimeError at the next iteration.",
             )
         if run.loop is None or cell in run.through:
             raise ctx.unsupported(
-                f"{described(value)} that is changed while it is run through",
-                "Write it as a loop, or run through a copy: `list(xs)`.",
+                f"{described(value)} that changes while code runs over it",
+                "Write it as a loop, or use a copy: `list(xs)`.",
             )
         how = RESIZED if is_resized else STORED
         if ctx.changing.get(run.loop) not in (how, RESIZED):

@@ -64,7 +64,7 @@ def cast(ctx: Context, value: Number, type_: types.Type) -> Number:
 def real(ctx: Context, value: Number) -> ir.Operand:
     """A number that has to be real."""
     if isinstance(value, Complex):
-        raise ctx.mismatch("a complex number where a real one belongs", "Take its .real, its .imag or its abs().")
+        raise ctx.mismatch("a complex number instead of a real one", "Take its .real, .imag or abs().")
     return value
 
 

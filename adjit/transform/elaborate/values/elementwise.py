@@ -48,7 +48,7 @@ def as_lazy(ctx: Context, array: Value) -> Lazy:
     if isinstance(array, Lazy):
         return array
     if not isinstance(array, Number) or not is_array(array):
-        raise ctx.mismatch(f"{described(array)} where an array is needed", "Give an array.")
+        raise ctx.mismatch(f"{described(array)} instead of an array", "Give an array.")
     shape = arrays.shape_of(ctx, array)
     return Lazy(shape, dtype(array), lambda index: arrays.load(ctx, array, index), operands_in(array))
 
@@ -70,8 +70,8 @@ def broadcast_shapes(ctx: Context, shapes: Sequence[tuple[ir.Operand, ...]]) -> 
 def _common_extent(ctx: Context, left: ir.Operand, right: ir.Operand) -> ir.Operand:
     if isinstance(left, ir.Const) and isinstance(right, ir.Const):
         raise ctx.mismatch(
-            f"extents {left.value} and {right.value} do not broadcast together",
-            "Give both arrays the same length there, or one of them the length 1.",
+            f"axes of length {left.value} and {right.value} cannot be broadcast together",
+            "Give both axes the same length, or one of them the length 1.",
         )
     return ctx.builder.call(broadcast_extent, left, right, type=types.intp, name="n")
 
@@ -265,7 +265,7 @@ def operand(ctx: Context, value: Value) -> ir.Operand:
         raise ctx.unsupported(
             "complex numbers here",
             "Write it with real and imaginary parts.",
-            why="They are pairs of real ones, which this does not take.",
+            why="adjit stores complex numbers as pairs of real ones.",
         )
     made = arrays.array_of(ctx, value) if isinstance(value, TupleValue) else materialise(ctx, value)
     if not isinstance(made, ir.Var | ir.Const):
@@ -313,7 +313,8 @@ def check_fits(ctx: Context, shape: Sequence[ir.Operand], value: Value) -> None:
     own_shape = arrays.shape_of(ctx, value) if is_array(value) else ()
     if len(own_shape) > len(shape):
         raise ctx.mismatch(
-            f"an array of rank {len(own_shape)} is stored in one of rank {len(shape)}", "Index or reduce it first."
+            f"a store of an array of rank {len(own_shape)} into an array of rank {len(shape)}",
+            "Index or reduce it first.",
         )
     for extent, own in zip(shape[len(shape) - len(own_shape) :], own_shape, strict=True):
         if own not in (extent, ir.integer(1)):
@@ -336,9 +337,9 @@ def check_kept(ctx: Context, kind: types.Type, given: types.Type, how: str) -> N
     """Checks that such numbers can be put into an array of that kind, in place or by `out`: no ufunc cuts them off."""
     if isinstance(given, types.Float) and isinstance(kind, types.Integer | types.Boolean):
         raise ctx.mismatch(
-            f"floats that are put into an array of {kind} {how}",
-            "Make the array one of floats: astype(float).",
-            why="They would be cut off.",
+            f"a store of floats into an array of {kind} {how}",
+            "Convert the array to floats: astype(float).",
+            why="Their fractions would be cut off.",
         )
 
 

@@ -56,7 +56,7 @@ from adjit.transform.source.structures import ARRAYS, known_by
 ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here
 KEPT = "kept"  # one of the roots of an item of a list that grows, which stands for an array that has other names
 # what notes of copies say of arrays that lists have, and of such an item that somebody else has, too
-ITEMS, ITEM = "an item of a list that grows", "item"
+ITEMS, ITEM = "an item of this list", "item"
 
 
 class Context:
@@ -239,8 +239,12 @@ class Context:
             users = [k for k, one in enumerate(callers) if one is not None and not _is_of_python(one)]
             if users:
                 name = (*callers[users[-1] + 1 :], place)[0].function  # type: ignore[union-attr]
-                why = f"adjit reads its source, and meets {what} ({place.lines()[0]})."
-                kind, what, place = errors.Unsupported, f"a call of {name}, of Python's library", callers[users[-1]]
+                why = f"adjit reads its source, and cannot take {what} ({place.lines()[0]})."
+                kind, what, place = (
+                    errors.Unsupported,
+                    f"a call of {name}, of Python's standard library",
+                    callers[users[-1]],
+                )
                 instead = f"Write the computation out, or give its source:  @adjit.rules.decomposition({name})"
         caller = callers[0] if callers else None
         if caller is not None and place is not None and caller.function != place.function:
@@ -318,7 +322,7 @@ class Context:
             raise self.unsupported(
                 "a store into an array that is an item of a list",
                 "Store into it before it is appended, or store a changed copy: `items[k] = new`.",
-                why="The list may have changed since it was taken from there.",
+                why="The list may have changed since the array was taken from it.",
             )
         self.stale |= self.copied_rows
 
@@ -335,9 +339,9 @@ class Context:
             is_known = not isinstance(leaf.type, types.Array) or leaf in self.row_of
             if not is_known and not self.stale.isdisjoint((leaf, *(self.roots_of(leaf) - {KEPT}))):
                 raise self.unsupported(
-                    f"`{name}`, an array that a list has as an item, and that may have been changed there",
-                    "Put a copy into the list: `items.append(x.copy())`, or read it from there.",
-                    why="The list has memory of its own here, in Python the array itself.",
+                    f"`{name}`, an array that is also an item of a list and may have changed there",
+                    "Append a copy, `items.append(x.copy())`, or read the array from the list.",
+                    why="Compiled code copies the array into the list; in Python both are one array.",
                 )
 
     def is_of_doubtful_type(self, array: ir.Operand) -> bool:
@@ -434,12 +438,14 @@ def _place(here: tuple[FunctionSource, cst.CSTNode] | None) -> errors.Place | No
 def wrap(ctx: Context, thing: Any) -> Value:
     """The value that stands for a Python object from outside; numbers and arrays are constants, as for numba."""
     if isinstance(thing, np.float16 | np.longdouble | np.clongdouble):
-        raise ctx.unsupported(f"a number of {thing.dtype} from outside", "Use float(...) of it, or np.float32(...).")
+        raise ctx.unsupported(
+            f"a number of {thing.dtype} from outside", "Convert it with float(...) or np.float32(...)."
+        )
     if own := own_of_builtin(type(thing)):
         raise ctx.unsupported(
-            f"{type(thing).__name__}, a class with a method `{own}` of its own",
-            f"Use what it is made of: a plain {plain_class(type(thing)).__name__}.",
-            why="What Python would ask of it is not followed here.",
+            f"{type(thing).__name__}, a class with its own method `{own}`",
+            f"Use a plain {plain_class(type(thing)).__name__} with its contents.",
+            why="adjit does not call the method where Python would.",
         )
     if isinstance(thing, bool | int | float | np.bool_ | np.integer | np.floating):
         return const(thing)
@@ -481,11 +487,13 @@ def _type_of_array(ctx: Context, array: np.ndarray[Any, Any]) -> types.Array:
     if type(array) not in ARRAYS:
         # which may have a mask, units, or operators of its own
         kind = "a masked array" if isinstance(array, np.ma.MaskedArray) else f"an array of type {type(array).__name__}"
-        instead = "Use filled(...) of it, or its data and its mask." if "mask" in kind else "Use np.asarray(...) of it."
+        instead = (
+            "Use its filled(...), or its data and its mask." if "mask" in kind else "Convert it with np.asarray(...)."
+        )
         raise ctx.unsupported(f"{kind} from outside", instead)
     if not array.dtype.isnative or array.dtype.kind not in "biufc" or array.dtype.char in "egG":
         is_number = array.dtype.kind in "fiuc"
-        instead = "Use astype(np.float64) of it, or of another type." if is_number else "Use an array of numbers."
+        instead = "Convert it with astype(np.float64)." if is_number else "Use an array of numbers."
         raise ctx.unsupported(f"a global array of {array.dtype}", instead)
     type_ = type_of(array)
     assert isinstance(type_, types.Array)
@@ -587,8 +595,8 @@ class Frame:
         found = self.env.get(name)
         if isinstance(found, Shared) and (found := self.env.get(found.key)) is None:
             raise self.ctx.unsupported(
-                f"`{name}`, which a function defined inside assigns, is read before it is assigned",
-                "Assign it first, before the function that assigns it is defined.",
+                f"`{name}`, which an inner function assigns, is read before it is assigned",
+                "Assign it before the inner function is defined.",
             )
         value = found if found is None else seen(self.env, found)
         if value is not None and (self.ctx.items_change or isinstance(value, View)):
@@ -598,8 +606,8 @@ class Frame:
         if value is AWAY:
             raise self.ctx.unsupported(
                 f"`{name}`, which a generator reads and a loop over the generator assigns",
-                "Keep it in a list or an object, or yield what is not known of it.",
-                why="The generator would have to see what the loop has made of it so far.",
+                "Keep it in a list or an object, or yield its value.",
+                why="The generator would have to see the changes that the loop makes.",
             )
         if isinstance(value, Poison) and value.is_deleted:
             raise self.ctx.unsupported(f"`{name}` is read after it may have been deleted", "Leave the `del` out.")
@@ -742,5 +750,5 @@ def static_items(ctx: Context, value: Value, what: str) -> tuple[Value, ...]:
     raise ctx.not_constant(
         f"{what} is not a tuple",
         "Write a loop over a range or an array.",
-        why="Its length has to be known when the code is compiled.",
+        why="Its length has to be known at compile time.",
     )

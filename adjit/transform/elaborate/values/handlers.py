@@ -104,12 +104,12 @@ def axis_argument(frame: Frame, name: str, value: Value | None, rank: int) -> in
     ctx = frame.ctx
     if not isinstance(value, ir.Const) or not isinstance(value.type, types.Integer):
         raise ctx.unsupported(
-            f"{name} over an axis that is known at run time only",
+            f"{name} over an axis that is only known at run time",
             "Write the axis as a number, or a tuple of numbers.",
-            why="Which axes are left has to be known when it is compiled.",
+            why="The remaining axes have to be known at compile time.",
         )
     if not -rank <= value.value < rank:
-        raise ctx.mismatch(f"axis {value.value} of an array of rank {rank}", f"Give one from 0 to {rank - 1}.")
+        raise ctx.mismatch(f"axis {value.value} of an array of rank {rank}", f"Give an axis from 0 to {rank - 1}.")
     return int(value.value) % rank
 
 

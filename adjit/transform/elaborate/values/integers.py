@@ -106,7 +106,9 @@ def _checked(ctx: Context, own: Any, args: Sequence[Value], is_numpys: bool) -> 
     if isinstance(by, ir.Const) and not is_array(by):
         if own is operator.pow and by.value < 0:
             raise ctx.mismatch(
-                f"integers to the power {by.value}", "Make floats of them: n.astype(float).", "NumPy raises ValueError."
+                f"integers to the power {by.value}",
+                "Convert them to floats: n.astype(float).",
+                "NumPy raises ValueError.",
             )
         return own if 0 <= by.value < 64 or own is operator.pow else _SHIFTS[own]
     return integer_power if own is operator.pow else _SHIFTS[own]
@@ -200,9 +202,9 @@ def _is_weak(ctx: Context, value: Value, beside_array: bool) -> bool:
     found = is_pythons(ctx, value)
     if found is None and beside_array:
         raise ctx.mismatch(
-            f"an array of small integers and `{ir.name_of(value, 'a number')}`, an integer that a loop or branch made",
+            f"an array of small integers and `{ir.name_of(value, 'a number')}`, an integer from a loop or branch",
             "Write int(...) or np.int64(...) around it.",
-            "NumPy's result has few bits beside Python's integers, and 64 beside its own.",
+            "NumPy's result is small with a Python integer, and has 64 bits with a NumPy integer.",
         )
     return bool(found)
 

@@ -69,7 +69,9 @@ def called(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str,
         return None
     if is_of_class and callee.__name__ in _OF_NOW:
         raise ctx.unsupported(
-            f"{kind.__name__}.{callee.__name__}", "Pass what you take of it.", why="It would stay what it is now."
+            f"{kind.__name__}.{callee.__name__}",
+            "Pass the values that you take from it.",
+            why="Its value at compile time would be used in every call.",
         )
     what = getattr(callee, "__qualname__", str(callee))
     given, options = [_object(ctx, a, what) for a in args], {name: _object(ctx, a, what) for name, a in named.items()}
@@ -141,8 +143,8 @@ def _is_fraction(value: Value) -> TypeGuard[Static]:
 
 def _object(ctx: Context, value: Value, what: str) -> Any:
     def refused(part: Value) -> Exception:
-        of = f"{what}, with what is known at run time only" if part is value else f"{what} of {described(part)}"
-        return ctx.not_constant(of, "Take numbers out of it first: float(...), .days, .total_seconds().")
+        of = f"{what}, with a value that is only known at run time" if part is value else f"{what} of {described(part)}"
+        return ctx.not_constant(of, "Convert it to numbers first: float(...), .days, .total_seconds().")
 
     if isinstance(value, TupleValue) and value.is_list:
         return [_object(ctx, one, what) for one in value.items]
@@ -153,4 +155,6 @@ def _made(ctx: Context, what: str, callee: Any, given: Sequence[Any], options: M
     try:
         return wrap(ctx, callee(*given, **options))
     except _FAULTS as fault:
-        raise ctx.mismatch(f"{what}: {fault}", "See Python's fractions, decimal, datetime and enum.") from None
+        raise ctx.mismatch(
+            f"{what}: {fault}", "See Python's documentation of fractions, decimal, datetime and enum."
+        ) from None

@@ -113,7 +113,7 @@ def configured(frame: Frame, kernel: Any, entries: Sequence[Value]) -> Value:
         raise ctx.fail(
             errors.WrongCall,
             f"a launch with {len(entries)} entries in brackets",
-            "They are the grid and the block, then a stream and the bytes of dynamic shared memory.",
+            "The entries are the grid, the block, a stream, and the bytes of dynamic shared memory.",
             "Write kernel[grid, block](...).",
         )
     grid, block, stream, shared_bytes = (*entries, ir.integer(0), ir.integer(0))[:4] if len(entries) < 4 else entries
@@ -152,7 +152,7 @@ def reduction(frame: Frame, found: Any, args: Sequence[Value], named: Mapping[st
     _check_stream(ctx, stream)
     if size not in (None, Static(None)) or into not in (None, Static(None)):
         raise ctx.unsupported(
-            "`size` or `res` of a function that cuda.reduce makes", "Pass the part x[:size], and use what it returns."
+            "`size` or `res` of a function of cuda.reduce", "Pass the part x[:size], and use the result."
         )
     assert array is not None
     init = scalars.cast(ctx, operand(ctx, first or ir.integer(0)), dtype(array))
@@ -162,7 +162,7 @@ def reduction(frame: Frame, found: Any, args: Sequence[Value], named: Mapping[st
 def _sizes(ctx: Context, value: Value) -> Sequence[Value]:
     found = value.items if isinstance(value, TupleValue) else (value,)
     if not 1 <= len(found) <= 3 or not all(is_number(n) for n in found):
-        raise ctx.fail(errors.WrongCall, "a launch of other shape", "", "Give a number, or a tuple of up to three.")
+        raise ctx.fail(errors.WrongCall, "a launch with this shape", "", "Give a number, or a tuple of up to three.")
     return found
 
 
@@ -171,15 +171,15 @@ def _shapes(ctx: Context, block: Sequence[ir.Operand]) -> tuple[tuple[int, int, 
     found = _values(ctx, block, {})
     if found is None or len(found) > MOST_SHAPES:
         raise ctx.not_constant(
-            "a block whose shape is known at run time only",
-            f"Write it as a literal, as a global of the module, or as a choice among up to {MOST_SHAPES} of those: "
+            "a block whose shape is only known at run time",
+            f"Write it as a literal or a global, or as a choice between at most {MOST_SHAPES} of them: "
             "128 if n > 1000 else 32.",
             why="Kernels are compiled for the shape of their blocks.",
         )
     shapes = []
     for sizes in sorted(found):
         if min(sizes) < 1 or math.prod(sizes) > MOST_THREADS:
-            most = f"It has up to {MOST_THREADS:,}."
+            most = f"A block has at most {MOST_THREADS:,} threads."
             raise ctx.fail(errors.WrongCall, f"a block of {list(sizes)} threads", most, "Launch more blocks.")
         x, y, z = (*sizes, 1, 1)[:3]
         shapes.append((x, y, z))
@@ -242,7 +242,7 @@ def launch(frame: Frame, found: Configured, args: Sequence[Value], named: Mappin
     try:
         given = list(expected.bind(*args, **named).args)
     except TypeError as fault:
-        raise ctx.fail(errors.WrongCall, f"{name}: {fault}", "", "Give each argument one value.") from None
+        raise ctx.fail(errors.WrongCall, f"{name}: {fault}", "", "Give each argument exactly one value.") from None
     given = [_words(value) for value in given]
     for value, parameter in zip(given, expected.parameters, strict=True):
         if _are_words(value):
@@ -339,8 +339,8 @@ def _numpys(function: Any) -> Callable[[Frame, list[Value], dict[str, Value]], V
 def _check_stream(ctx: Context, stream: Value | None) -> None:
     if stream not in (None, ir.integer(0), Static(None), Static(Queue("stream"))):
         raise ctx.unsupported(
-            "a stream that comes from outside, in a program that is differentiated",
-            "Leave it out: all goes to one stream, that of `with adjit.cuda.on(stream):`. Or make it: cuda.stream().",
+            "a stream from outside, in a program that is differentiated",
+            "Leave it out and use `with adjit.cuda.on(stream):`, or create it inside with cuda.stream().",
         )
 
 

@@ -100,7 +100,7 @@ def contents(ctx: Context, value: Value) -> Value:
         raise ctx.unsupported(
             "the items of a set one after the other",
             "Write `sorted(...)` around it.",
-            why="Their order is that of their hashes, which is known to Python alone.",
+            why="The order of a set depends on hashes, which only Python knows.",
         )
     return known
 
@@ -130,7 +130,7 @@ def as_array(ctx: Context, value: Grown) -> Value:
         return as_lazy(ctx, Complex(real, imag))
     columns = [as_array(ctx, Grown(LEAF, (buffer,), value.count)) for buffer in value.buffers]
     if not columns or any(part != LEAF for part in value.item.parts):
-        raise ctx.unsupported("an array of a list of such items", "Append numbers, arrays, or tuples of numbers.")
+        raise ctx.unsupported("an array of this list", "Append numbers, arrays, or tuples of numbers.")
     kind = functools.reduce(scalars.wider, map(dtype, columns))
     first = shape_of(ctx, columns[0])
     out = allocated_part(ctx, (first[0], ir.integer(len(columns)), *first[1:]), kind, None, "array")
@@ -338,8 +338,8 @@ def _number(ctx: Context, value: Value) -> Number:
 
 def differ(ctx: Context) -> Exception:
     return ctx.not_constant(
-        "a list that grows, of items of different kinds",
-        "Give it items of one kind: numbers, arrays of one shape, or tuples of those.",
+        "a list of items of different kinds",
+        "Give it items of one kind: numbers, arrays of one shape, or tuples of them.",
     )
 
 
@@ -675,7 +675,7 @@ def repeated(ctx: Context, value: TupleValue, count: ir.Operand) -> Value:
         return TupleValue(value.items * int(count.value), value.is_list)
     if not value.is_list or len(value.items) != 1:
         raise ctx.unsupported(
-            f"{described(value)}, repeated as often as is known at run time only", "Use np.full or np.tile."
+            f"{described(value)}, repeated a number of times that is only known at run time", "Use np.full or np.tile."
         )
     one = grown(ctx, value)
     shares_items(ctx, one)

@@ -202,22 +202,22 @@ def changed(frame: Frame, value: State, state: State, what: str, keeps_places: b
         raise ChosenChanges
     if value.cell is None or isinstance(value.cell, Copied):
         raise frame.ctx.unsupported(
-            f"{what} of {described(value)} that has no one name",
-            "Make another one: `new = [*old, x]`, `new = {**old, 'key': x}`.",
-            why="It was chosen by a condition, or made in the trip before of a loop.",
+            f"{what} of {described(value)} without a name",
+            "Create a new one: `new = [*old, x]`, `new = {**old, 'key': x}`.",
+            why="It was chosen by a condition, or created in an earlier iteration.",
         )
     if value.cell in frame.ctx.given_same:
         raise frame.ctx.unsupported(
-            f"{what} of {described(value)} that stands in several places of the arguments",
-            "Pass a copy in each place but one: copy.copy(...).",
-            why="In Python they are one, and see the change; here each place has one of its own.",
+            f"{what} of {described(value)} that occurs more than once in the arguments",
+            "Pass copies, with copy.copy(...).",
+            why="In Python all places see the change; compiled code has one object per place.",
         )
     if value.cell in frame.ctx.defaults:
         name = frame.ctx.defaults[value.cell]
         raise frame.ctx.unsupported(
-            f"`{name}` is changed, whose default is {described(value)}",
+            f"a change of `{name}`, whose default is {described(value)}",
             f"Write `{name}=None`, and `if {name} is None: {name} = []` in the function.",
-            why="In Python all calls share it, so that each would start from what the last one left.",
+            why="In Python all calls share the default, so each call sees the changes of the last one.",
         )
     assert isinstance(value.cell, Cell)
     if value.cell.key in frame.ctx.copied_cells and not frame.ctx.keeps_chosen:
@@ -368,8 +368,8 @@ def _item_changed(frame: Frame, value: State, state: State, what: str) -> None:
     assert isinstance(place, Within)
     if place.cell is None:
         raise ctx.unsupported(
-            f"{what} of {described(value)} that is an item of a list without a name",
-            "Give the list a name, and change its items by that.",
+            f"{what} of {described(value)} in a list without a name",
+            "Give the list a name, and use the name to change its items.",
         )
     if not ctx.items_change:
         raise ItemsChange
@@ -447,7 +447,7 @@ def _takes_part(frame: Frame, value: State, place: Within, whole: Grown, part: G
     items = dataclasses.replace(whole, buffers=buffers)
     ctx.item_changes[place.cell] = ctx.item_changes.get(place.cell, 0) + 1
     for key in ctx.put_away & frame.env.keys():
-        frame.env[key] = Poison("A list that grows has taken it as an item, and items of such a list were changed.")
+        frame.env[key] = Poison("It is an item of a list, and items of that list were changed.")
     takes_note(ctx, value, place.cell)
     known = frame.env[place.cell.key]
     around = dataclasses.replace(known, items=items) if isinstance(known, Table) else items

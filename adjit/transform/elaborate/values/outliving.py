@@ -39,8 +39,8 @@ def _check(region: ir.Region, known: set[ir.Operand]) -> None:
 def _check_operands(operands: Collection[ir.Operand], known: set[ir.Operand], origin: ir.Origin | None) -> None:
     if any(isinstance(one, ir.Var) and one not in known for one in operands):
         raise errors.Unsupported(
-            "a function that was made in a trip of a loop, called in another one or after the loop",
+            "a function that is defined in one iteration of a loop and called in another, or after the loop",
             ir.place_of(origin),
-            "It has values of that trip, which the loop does not hand on.",
-            "Keep what it needs in variables, and make it where it is called.",
+            "It reads values of its iteration, which the loop does not keep.",
+            "Keep the values in variables, and define the function where it is called.",
         )

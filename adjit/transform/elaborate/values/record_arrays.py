@@ -44,7 +44,7 @@ def field(ctx: Context, value: Static, name: str) -> Value:
     given = value.value
     if name not in given.dtype.names:
         raise ctx.mismatch(
-            f"{_called(value)} has no field {name!r}", "Give one that it has.", why=f"It has {_names(given.dtype)}."
+            f"{_called(value)} has no field {name!r}", "Give one that exists.", why=f"It has {_names(given.dtype)}."
         )
     if isinstance(given, np.void) or given.dtype[name].names:
         return wrap(ctx, given[name])

@@ -82,7 +82,7 @@ def scalar(ctx: Context, callee: Any, args: Sequence[ir.Operand], name: str = ""
     if type_ is None:
         raise no_such_call(ctx, callee, [a.type for a in args])
     if isinstance(type_, types.Complex):
-        raise ctx.no_rule(f"{name_of(callee)}, which gives a complex number,")
+        raise ctx.no_rule(f"{name_of(callee)}, which returns a complex number,")
     folded = fold(callee, args, type_)
     if folded is not None:
         return folded
@@ -101,9 +101,9 @@ def _of_64_bits(ctx: Context, value: ir.Operand, args: Sequence[ir.Operand], typ
     if any(isinstance(one, types.Float) for one in (type_, *(a.type for a in args))):
         return typed_const(float(value.value), types.float64)
     raise ctx.unsupported(
-        f"the integer {value.value} beside one that is known at run time only",
+        f"the integer {value.value} with an integer that is only known at run time",
         "Write it as a float, or keep the numbers below 2**63.",
-        why="Compiled code has integers of 64 bits, with a sign.",
+        why="Compiled code has signed integers of 64 bits.",
     )
 
 
@@ -129,12 +129,12 @@ def no_such_call(ctx: Context, callee: Any, given: Sequence[types.Type], options
         name = spoken(callee)
         return ctx.mismatch(
             f"compiled code has no {name}",
-            f"Call it before, and pass what it gives; or write it for numba, with numba.extending.overload({name}).",
-            why="Whatever rule it has, the function itself is called as well.",
+            f"Call it before the function and pass its result, or define a numba.extending.overload({name}).",
+            why="The derivative calls the function itself, too.",
         )
     return ctx.mismatch(
         f"numba has no {spoken(callee)}({shown})",
-        "Pass other types or another number of arguments, or write the computation out.",
+        "Check the types and the number of arguments, or write the computation out.",
     )
 
 

@@ -81,9 +81,9 @@ def run_through(ctx: Context, value: Value) -> Iterator[None]:
     yield
     if changes_of(ctx, value) > before:
         raise ctx.not_constant(
-            "a loop over a part or a copy of a list whose items it changes",
+            "a loop over a slice or a copy of a list, which changes the items",
             "Loop over the list itself, or over its indices.",
-            why="The part has copies of the items here, and the items themselves in Python.",
+            why="In Python the slice holds the same items; compiled code copies them.",
         )
 
 
@@ -121,15 +121,15 @@ def _is_put_away(ctx: Context, what: str) -> Exception:
     if not ctx.items_change:
         return ItemsChange()
     return ctx.not_constant(
-        f"{what} that is changed after it went into a list that grows",
+        f"{what} that changes after it was appended to a list",
         "Append it when it is complete, append a copy, or change it in the list: `items[-1].append(...)`.",
-        why="The list has a copy of it here, and itself in Python.",
+        why="In Python the list holds the same object; compiled code copies it.",
     )
 
 
 def shared_items(ctx: Context) -> Exception:
     return ctx.not_constant(
-        "lists or objects that are items of a list that grows more than once, or of another one too, and are changed",
-        "Put copies there, or change them before.",
-        why="Each item has memory of its own here; in Python they are the same.",
+        "changes of lists or objects that are appended more than once",
+        "Append copies, or change them before.",
+        why="In Python the items are one object; compiled code has one per item.",
     )

@@ -91,9 +91,9 @@ def _begun(frame: Frame, stream: Stream, afterwards: Static) -> bool:
     state = FRESH if state == ir.integer(0) else state
     if state not in (FRESH, EMPTY):
         raise frame.ctx.unsupported(
-            f"an iterator, of {stream.__name__}, is run through in more than one place or in a loop",
-            "Make a list of it, `list(...)`, or make it where you run through it.",
-            why="In Python there is left in it what was not taken the first time.",
+            f"an iterator of {stream.__name__} that is used in more than one place, or in a loop",
+            "Make a list of it, `list(...)`, or create it where you use it.",
+            why="In Python the second use starts where the first one stopped.",
         )
     frame.env[stream.spent.key] = afterwards
     return state == FRESH
@@ -186,9 +186,9 @@ def _unchanging(frame: Frame, name: str, value: Value, opened: Callable[[Frame, 
     run_through = {key for key in changed if frame.env.get(key) in (EMPTY, LEFT)}
     if changed - run_through:
         raise frame.ctx.unsupported(
-            f"{name} what changes a variable, a list or an object on its way",
+            f"{name} a generator that changes a variable, a list or an object",
             "Write it as a loop with `break`.",
-            why="Python makes no item before it is asked for.",
+            why="Python runs the generator only as far as its items are used.",
         )
     # they may have something left
     frame.env.update(dict.fromkeys(run_through, LEFT))

@@ -70,13 +70,13 @@ def made_of_texts(
         if not any(map(is_texts, args)):
             return None
         raise ctx.not_constant(
-            f"{name} of an array of texts and of what is known at run time only",
-            "Give the texts numbers before: np.unique(..., return_inverse=True) has them.",
+            f"{name} of an array of strings and a value that is only known at run time",
+            "Number the strings before the call: np.unique(..., return_inverse=True).",
         ) from None
     try:
         return wrap(ctx, callee(*given, **keywords))
     except (TypeError, ValueError, LookupError) as error:
-        raise ctx.mismatch(f"{name} of an array of texts: {error}", "See NumPy's documentation.") from None
+        raise ctx.mismatch(f"{name} of an array of strings: {error}", "See NumPy's documentation.") from None
 
 
 def _is_of_numpy(callee: Any) -> bool:

@@ -370,9 +370,9 @@ def as_stream(value: Value) -> Stream | None:
     return value.value if isinstance(value, Static) and isinstance(value.value, Stream) else None
 
 
-AWAY = Poison("A loop over a generator assigns it, and the generator reads it while that runs.")
-MADE_TEXT = Poison("It is a text that is made as the program runs.")
-MADE_BEFORE = Poison("It is a list that the trip before of a loop made.")
+AWAY = Poison("A loop over a generator assigns it while the generator reads it.")
+MADE_TEXT = Poison("It is a string that is only known at run time.")
+MADE_BEFORE = Poison("It is a list of an earlier iteration of the loop.")
 
 
 def seen(env: Mapping[str, Value], value: Value) -> Value:
@@ -543,7 +543,7 @@ def described(value: Value) -> str:
     if isinstance(value, Running):
         return "a generator of random numbers"
     if isinstance(value, OneOf):
-        return f"what is chosen at run time, {' or '.join(map(described, value.options))}"
+        return f"a choice at run time between {' and '.join(map(described, value.options))}"
     if isinstance(value, Static):
         return _described_object(value.value)
     return _DESCRIBED.get(type(value)) or ("an array" if is_array(value) else "a number")
@@ -552,12 +552,12 @@ def described(value: Value) -> str:
 _DESCRIBED: Mapping[type, str] = {
     Complex: "a complex number",
     Range: "a range",
-    Paired: "what enumerate or zip gives",
-    Places: "what np.ndindex, np.ndenumerate or np.nditer gives",
+    Paired: "a result of enumerate or zip",
+    Places: "a result of np.ndindex, np.ndenumerate or np.nditer",
     SliceValue: "a slice",
     Poison: "a value whose type depends on the path taken",
-    Grown: "a list that grows",
-    Maybe: "None or a value, which is known at run time",
+    Grown: "a list",
+    Maybe: "a value that may be None at run time",
 }
 
 
@@ -565,7 +565,7 @@ def _described_object(thing: Any) -> str:
     if thing is None or thing is Ellipsis:
         return "None" if thing is None else "`...`"
     if isinstance(thing, str | Texts):
-        return "a string" if isinstance(thing, str) else "an array of texts"
+        return "a string" if isinstance(thing, str) else "an array of strings"
     if isinstance(thing, Stream):
         return f"an iterator, of {thing.__name__}"
     name = getattr(thing, "__name__", None) or getattr(thing, "name", None)

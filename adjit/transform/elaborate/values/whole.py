@@ -50,8 +50,8 @@ def with_options(
     except (TypeError, ValueError):
         raise ctx.unsupported(
             f"keyword arguments of {name}",
-            "Give them by position.",
-            why="Python does not tell the names of its arguments.",
+            "Pass them by position.",
+            why="The names of its arguments are not known.",
         ) from None
     parameters = signature.parameters
     given = dict(zip(parameters, args, strict=False)) | dict(named)
@@ -63,7 +63,7 @@ def with_options(
         )
     problem = misfit(name, signature, len(args), named)
     if problem:
-        raise ctx.fail(errors.WrongCall, problem, listed(signature), "Give each argument once.")
+        raise ctx.fail(errors.WrongCall, problem, listed(signature), "Give each argument only once.")
     order = list(parameters)
     count = 1 + max((order.index(n) for n, v in given.items() if not isinstance(v, Static | ir.Const)), default=-1)
     operands = [operand(ctx, given.pop(n) if n in given else wrap(ctx, parameters[n].default)) for n in order[:count]]
@@ -100,7 +100,7 @@ def whole_call(
         if any(isinstance(a.type, types.Array) for a in args):
             # what it does to the array nobody could undo or differentiate
             raise ctx.unsupported(
-                f"{spoken(callee)}, which writes into its argument", "Write the change out, as stores into the array."
+                f"{spoken(callee)}, which changes its argument", "Write the change as stores into the array."
             )
         ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=(), options=options, effect=True))
         return Static(None)
@@ -109,12 +109,12 @@ def whole_call(
     )
     for out in outs:
         if isinstance(getattr(out.type, "dtype", out.type), types.Complex):
-            raise ctx.no_rule(f"{name}, which gives complex numbers,")
+            raise ctx.no_rule(f"{name}, which returns complex numbers,")
         if not isinstance(out.type, types.Array | types.Number | types.Boolean):
             raise ctx.unsupported(
                 f"{spoken(callee)}, which returns {out.type}",
-                "Write out what it does, with arrays.",
-                why="Only numbers, arrays and tuples of them are taken.",
+                "Write its operations out, with arrays.",
+                why="It only takes numbers, arrays and tuples of them.",
             )
     ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=outs, options=options, effect=effect))
     for out in outs:

@@ -39,7 +39,7 @@ def on_grid(frame: Frame, owner: Any, entries: Sequence[Value | Ends]) -> Value:
 
     parts = [_range(frame, e) if isinstance(e, Ends) else e for e in entries]
     if any(isinstance(part, Static) for part in parts):
-        raise ctx.unsupported("a text in this subscript", "Join the arrays with np.concatenate.")
+        raise ctx.unsupported("a string in this subscript", "Join the arrays with np.concatenate.")
     if owner is np.c_:
         return called(np.column_stack, TupleValue(tuple(parts)))
     if owner is np.r_:

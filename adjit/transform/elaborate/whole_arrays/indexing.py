@@ -189,7 +189,9 @@ def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
         elif isinstance(e, Static) and e.value is None:
             selectors.append(ir.NewAxis())
         elif isinstance(e, ir.Var | ir.Const) and isinstance(e.type, types.Boolean):
-            raise ctx.unsupported("a boolean as an index", "Write int(...).", why="To NumPy it is a mask, not 0 or 1.")
+            raise ctx.unsupported(
+                "a boolean as an index", "Write int(...).", why="NumPy takes it as a mask, not as 0 or 1."
+            )
         elif isinstance(e, ir.Var | ir.Const) and is_integer(e.type):
             selectors.append(ir.At(e))
         else:
@@ -327,20 +329,20 @@ def _target(ctx: Context, place: Place, value: Value) -> ir.Var:
     """The array that a value is stored in, if it can be."""
     if is_complex(value):
         raise ctx.mismatch(
-            "a complex number is stored in an array of real ones",
-            "Store its .real, or make the array with dtype=np.complex128.",
+            "a store of a complex number into a real array",
+            "Store its .real, or create the array with dtype=np.complex128.",
         )
     return writable(ctx, place.array)
 
 
 def _number(ctx: Context, value: Value) -> ir.Operand:
     if not is_number(value):
-        raise ctx.mismatch("an array is stored in a single element", "Store a number, or store into a slice.")
+        raise ctx.mismatch("a store of an array into a single element", "Store a number, or store into a slice.")
     return value
 
 
 CHANGED_GLOBAL = (
-    "a global array is changed",
+    "a change of a global array",
     "Pass it as an argument, or copy it first.",
     "Arrays from outside the function are constants, as in numba.",
 )
@@ -417,7 +419,7 @@ def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> 
         value = materialise(ctx, as_lazy(ctx, value), f"{array.name}_new")
     values = operand(ctx, value)
     if ndim(values) != 1:
-        raise ctx.mismatch("an array of rank above 1 is stored through a mask", "Give a number or a vector.")
+        raise ctx.mismatch("a store of an array of rank above 1 through a mask", "Give a number or a vector.")
     count = _count(ctx, mask)
     check_fits(ctx, (count,), values)
     element = stretched(ctx, values, (count,))
@@ -476,7 +478,7 @@ def _update_pair(ctx: Context, place: Pair, operation: Any, value: Value, mark: 
         return
     assert isinstance(old, Complex)
     if not is_scalar(value):
-        raise ctx.mismatch("an array is stored in a single element", "Store a number.")
+        raise ctx.mismatch("a store of an array into a single element", "Store a number.")
     write(ctx, place, complexes.binary(ctx, operation, old, value))
 
 

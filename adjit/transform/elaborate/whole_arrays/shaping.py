@@ -73,7 +73,7 @@ def array_attribute(ctx: Context, owner: Value, name: str) -> Value | None:
         return owner
     if name == "mT":
         if ndim(owner) < 2:
-            raise ctx.mismatch("`mT` of an array of rank below 2", "Give it a matrix, or a stack of them.")
+            raise ctx.mismatch("`mT` of an array of rank below 2", "Give it a matrix, or a stack of matrices.")
         axes = tuple(range(ndim(owner)))
         return of_parts(ctx, owner, lambda array: transpose(ctx, array, (*axes[:-2], axes[-1], axes[-2])))
     if name == "T":
@@ -232,7 +232,7 @@ def _reshape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     owner, *rest = args
     owner = taken(frame, "reshape", "array", owner)
     if not rest:
-        raise ctx.mismatch("reshape without a shape", "Give the extents, or a tuple.")
+        raise ctx.mismatch("reshape without a shape", "Give the lengths, or a tuple.")
     shape = [extent for part in rest for extent in shape_argument(frame, part)]
     if is_by_columns:
         turned = _reshaped(ctx, operand(ctx, _flat_by_columns(ctx, owner)), shape[::-1], "")
@@ -288,7 +288,7 @@ def _transpose(frame: Frame, args: list[Value], named: dict[str, Value]) -> Valu
         given = rest[0].items if isinstance(rest[0], TupleValue) else tuple(rest)
         axes = [axis_argument(frame, "transpose", g, ndim(owner)) for g in given]
         if sorted(axes) != list(range(ndim(owner))):
-            raise ctx.mismatch("transpose with other axes than the array has", "Name each axis once.")
+            raise ctx.mismatch("transpose with axes that the array does not have", "Name each axis once.")
     return transpose(ctx, owner, tuple(axes))
 
 
@@ -309,7 +309,9 @@ def _moveaxis(frame: Frame, owner: Value, source: Value, destination: Value) -> 
         for given in (source, destination)
     )
     if len(starts) != len(ends) or len(set(starts)) < len(starts) or len(set(ends)) < len(ends):
-        raise frame.ctx.mismatch("np.moveaxis of these axes", "Name as many different axes as places for them.")
+        raise frame.ctx.mismatch(
+            "np.moveaxis with these arguments", "Name the same number of axes twice, each only once."
+        )
     axes = [axis for axis in range(rank) if axis not in starts]
     for end, start in sorted(zip(ends, starts, strict=True)):
         axes.insert(end, start)
@@ -380,7 +382,7 @@ def _view(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         raise frame.ctx.unsupported(
             "the array method `view` of complex numbers, with another type",
             "Write np.stack((z.real, z.imag), axis=-1), which copies.",
-            why="Their real and imaginary parts are arrays of their own.",
+            why="adjit keeps real and imaginary parts in separate arrays.",
         )
     if len(args) > 1 or named:
         raise frame.ctx.unsupported("the array method `view` with another type", "Use astype, which converts.")
@@ -399,9 +401,9 @@ def _squeeze(frame: Frame, owner: Value, axis: Value | None) -> Value:
     axes = known if given is None else given
     if given is None and not known and not all(isinstance(n, ir.Const) for n in shape):
         raise ctx.unsupported(
-            "np.squeeze of axes whose lengths are known at run time only",
-            "Name the axis, np.squeeze(a, axis=...), or take its one place, a[0].",
-            why="How many axes are left has to be known to compile it.",
+            "np.squeeze of axes whose lengths are only known at run time",
+            "Name the axis, np.squeeze(a, axis=...), or take its only element, a[0].",
+            why="The number of remaining axes has to be known at compile time.",
         )
     for k, extent in enumerate(shape):
         kind: type[Exception] = ValueError
@@ -411,11 +413,11 @@ def _squeeze(frame: Frame, owner: Value, axis: Value | None) -> Value:
         elif given is None:
             # of what rank the result is depends on the extents, and is part of what is compiled
             kind, holds = NotImplementedError, scalars.scalar(ctx, operator.ne, (extent, ir.integer(1)))
-            message = "np.squeeze of an axis that only turns out to be of one element: name it, axis=..."
+            message = "np.squeeze of an axis that happens to have one element: name it, axis=..."
         else:
             continue
         if isinstance(holds, ir.Const) and not holds.value:
-            raise ctx.mismatch("np.squeeze of an axis that is not of one element", "Name one that is.")
+            raise ctx.mismatch("np.squeeze of an axis with more than one element", "Name an axis of length 1.")
         if not isinstance(holds, ir.Const):
             ctx.builder.emit(ir.Raise(exception=kind, args=(message,), condition=holds))
     first = ir.integer(0)
@@ -444,12 +446,14 @@ def _sliding_window_view(
     """An expression: its element in a window is that of the array further on."""
     ctx, rank = frame.ctx, ndim(x)
     if writeable not in (None, ir.boolean(False)) or subok not in (None, ir.boolean(False)):
-        raise ctx.unsupported("sliding_window_view that one can write into", "Store into the array itself.")
+        raise ctx.unsupported("sliding_window_view with writeable=True", "Store into the array itself.")
     windows = shape_argument(frame, window_shape)
     axes = axes_of(frame, "sliding_window_view", Static(None) if axis is None else axis, rank)
     along = tuple(range(rank)) if axes is None else _in_given_order(frame, axis, rank)
     if len(along) != len(windows):
-        raise ctx.mismatch("sliding_window_view with another number of windows than of axes", "Give one for each axis.")
+        raise ctx.mismatch(
+            "sliding_window_view with a number of windows that differs from the number of axes", "Give one per axis."
+        )
     lazy = as_lazy(ctx, x)
     shape = list(lazy.shape)
     for k, window in zip(along, windows, strict=True):
@@ -484,7 +488,7 @@ def _astype(frame: Frame, owner: Value, kind: Value) -> Value:
 
 def _fill(frame: Frame, owner: Value, value: Value) -> Value:
     if not isinstance(owner, ir.Var | Complex):
-        raise frame.ctx.unsupported("fill of an array that has no name", "Fill one that is in a variable.")
+        raise frame.ctx.unsupported("fill of an array that has no name", "Assign the array to a variable first.")
     store_all(frame.ctx, owner, value)
     return Static(None)
 
@@ -507,7 +511,7 @@ def _item(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if len(places) == 1 and isinstance(places[0], TupleValue):
         places = list(places[0].items)
     if named or len(places) not in (0, 1, array.ndim):
-        raise ctx.mismatch(f"item() of {array.ndim} axes with these arguments", "Give an index for each axis.")
+        raise ctx.mismatch(f"item() of {array.ndim} axes with these arguments", "Give one index per axis.")
     indices = [as_index(ctx, place, "an argument of item()") for place in places]
     if len(indices) == array.ndim > 0:
         return ctx.builder.load(operand(ctx, owner), indices, unsure=ctx.unsure)

@@ -21,7 +21,9 @@ def updated_at(frame: Frame, ufunc: np.ufunc, args: list[Value], named: dict[str
     ctx, name = frame.ctx, f"np.{ufunc.__name__}.at"
     array, indices, value = bound(frame, name, "a:array indices b", args, named)
     if not isinstance(array, ir.Var) or not is_array(array):
-        raise ctx.unsupported(f"{name} of {described(array) if array else None}", "Give it an array in a variable.")
+        raise ctx.unsupported(
+            f"{name} of {described(array) if array else None}", "Assign the array to a variable first."
+        )
     assert indices is not None
     assert value is not None
     entries = indices.items if isinstance(indices, TupleValue) and not indices.is_list else (indices,)

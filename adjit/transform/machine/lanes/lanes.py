@@ -193,7 +193,7 @@ class _Laying:
         self.width(builder, loop, width, [alloc.shape[:-1] for alloc in allocs])
         for alloc in allocs:
             builder.emit(alloc)
-        comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
+        comment = ir.Comment(text="several iterations at once, in SIMD lanes", origin=loop.origin)
         return [comment, *builder.ops, *written.ops]
 
     def turned(self, builder: ir.Builder, array: ir.Var, axis: int, kind: TurnedKind) -> Turned:

@@ -129,9 +129,9 @@ def _comment(sharing: Sharing) -> list[ir.Op]:
     """What is done about each array and sum."""
     kinds = (
         (sharing.disjoint, "disjoint"),
-        (sharing.shared, "shared by neighbouring trips"),
-        (tuple(sharing.scratch.values()), "made for each chunk"),
-        ((*sharing.added, *sharing.sums), "private to a chunk, added up in order"),
+        (sharing.shared, "shared by neighbouring iterations"),
+        (tuple(sharing.scratch.values()), "one per chunk"),
+        ((*sharing.added, *sharing.sums), "one per chunk, added up in order"),
     )
     texts = [f"{', '.join(['{}'] * len(names))} {what}" for names, what in kinds if names]
     about = tuple(name for names, _ in kinds for name in names)

@@ -21,33 +21,30 @@ HERE = Path(__file__).resolve().parents[4]
 # What the comments over the loops of value and gradient say, forward sweep first.
 STRATEGIES = {
     "squares": ["parallel: y disjoint", "parallel: x_bar disjoint"],
-    "total": ["parallel: x_bar disjoint; s, w_bar private to a chunk, added up in order"],
-    "shifted": ["parallel: y disjoint", "parallel: x_bar shared by neighbouring trips"],
+    "total": ["parallel: x_bar disjoint; s, w_bar one per chunk, added up in order"],
+    "shifted": ["parallel: y disjoint", "parallel: x_bar shared by neighbouring iterations"],
     "looked_up": [
         "parallel: y disjoint",
-        "parallel: x_bar disjoint; w_bar private to a chunk, added up in order",
+        "parallel: x_bar disjoint; w_bar one per chunk, added up in order",
     ],
-    "histogram": ["parallel: h private to a chunk, added up in order", "parallel: x_bar disjoint"],
+    "histogram": ["parallel: h one per chunk, added up in order", "parallel: x_bar disjoint"],
     "linear_diffusion": [
         "parallel: w disjoint",
         "parallel: w_bar_n2 disjoint",
     ],
-    "paths": [
-        "parallel: x_tape made for each chunk; "
-        "s, start_bar, drift_bar, spread_bar private to a chunk, added up in order"
-    ],
+    "paths": ["parallel: x_tape one per chunk; s, start_bar, drift_bar, spread_bar one per chunk, added up in order"],
     "in_place": ["parallel: y_item_tape, sin_tape, y disjoint", "parallel: y_bar disjoint"],
     "strided": ["parallel: y disjoint", "parallel: x_bar disjoint"],
     "nested": ["parallel: y disjoint", "parallel: a_bar disjoint"],
     "extreme": [
-        "serial: a trip starts from the most that the last one left",
-        "serial: a trip starts from the most_bar that the last one left",
+        "serial: an iteration starts from the most that the last one left",
+        "serial: an iteration starts from the most_bar that the last one left",
     ],
-    "checked_trips": ["serial: a trip may raise an error"],
+    "checked_trips": ["serial: an iteration may raise an error"],
     "swapped": ["parallel: y disjoint", "parallel: y_bar, x_bar disjoint"],
     "dependent": [
-        "serial: another trip may store what one uses of y",
-        "serial: another trip may store what one uses of y_bar",
+        "serial: an iteration may use elements of y that another one stores to",
+        "serial: an iteration may use elements of y_bar that another one stores to",
     ],
 }
 
