@@ -4,8 +4,8 @@
 #   make demo-cuda     finds the speed of sound in the ground with CUDA kernels, on a GPU or on the CPU
 #   make test          runs the test suite (about ten minutes on two cores)
 #   make test-long     runs all tests, and 2,000 random programs
-#   make test-bridges  runs the tests with torch, JAX, PyTensor, PyMC, Dask, MPI, matplotlib, scikit-learn and Chromium
-#                      (installs gigabytes; Chromium only if it is there)
+#   make test-bridges  runs the tests with torch, JAX, PyTensor, PyMC, Dask, MPI, matplotlib, scikit-learn, the
+#                      clients of docs/gradient-into.md, and Chromium (installs gigabytes; Chromium only if it is there)
 #   make test-cuda     runs the tests of kernels on a GPU
 #   make fuzz          runs random programs for a given time: ARGS="--seconds 600 --seed 7"
 #   make bench         times generated and hand-written gradients

@@ -7,6 +7,7 @@ A fence of text right below a block, or one under `<!-- output -->`, is what the
     <!-- run: long -->          left to `make test-long`; <!-- page: long --> at the top says so of all blocks
     <!-- run: bridge -->        needs another library: it is a file of its own, in `make test-bridges`
     <!-- run: bridge, 4 -->     in so many processes of MPI
+    <!-- run: long, shared -->  runs before each bridge block of the page as well, in its file
     <!-- run: simulator -->     needs a GPU: runs in numba's simulator, all such blocks of the page in one process
     <!-- run: no -->            another tool's code
     <!-- raises: Unsupported --> it raises that, with the text that stands below as a message
@@ -42,7 +43,7 @@ PART = re.compile(
 @dataclass
 class Block:
     """Code of a page. `line`: of the page, where it begins; `raises`: the name of the error that it ends with;
-    `processes`: of MPI, that run it together."""
+    `is_shared`: its names are known to the bridge blocks of the page; `processes`: of MPI, that run it together."""
 
     page: Path
     line: int
@@ -51,6 +52,7 @@ class Block:
     raises: str = ""
     output: str | None = None
     is_hidden: bool = False
+    is_shared: bool = False
     processes: int = 1
 
     @property
@@ -90,6 +92,7 @@ class _Reader:
 
     def add(self, block: Block) -> None:
         block.kind, _, more = self.marks.get("run", self.usual).partition(",")
+        block.is_shared = more.strip() == "shared"
         block.processes = int(more) if block.kind == "bridge" and more else 1
         assert block.kind in KINDS, f"{block.name}: run: {block.kind}"
         block.raises = self.marks.get("raises", "")
@@ -112,6 +115,11 @@ def blocks_of(page: Path) -> list[Block]:
             reader.fence(found["language"], body, line)
         end = found.end()
     return reader.blocks
+
+
+def program_of(block: Block, page: Iterable[Block]) -> str:
+    """The file of a bridge block: what the page shares above it, and its own text."""
+    return "".join(other.text for other in page if other.is_shared and other.line < block.line) + block.text
 
 
 def pages() -> Iterator[Path]:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.docs import blocks as module
-from tests.docs.blocks import blocks_of, run
+from tests.docs.blocks import blocks_of, program_of, run
 
 PAGE = """# A page
 
@@ -80,6 +80,15 @@ def test_blocks_of_a_page(page):
 def test_blocks_share_a_namespace(page, tmp_path):
     (tmp_path / "run").mkdir()
     assert run(blocks_of(page)[:3], tmp_path / "run")["scale"] == 3.0
+
+
+def test_bridge_blocks_have_what_the_page_shares_above_them(page):
+    text = PAGE.replace("run: long", "run: long, shared")
+    bridge = "<!-- run: bridge -->\n```python\nprint(scale)\n```\n\n"
+    page.write_text(bridge + text + bridge, encoding="utf-8")
+    blocks = blocks_of(page)
+    assert program_of(blocks[0], blocks) == "print(scale)\n"
+    assert program_of(blocks[-1], blocks) == "print(2 * scale)\nprint(scale)\n"
 
 
 @pytest.mark.parametrize("wrong, right", [("6.0", "6.5"), ("2 * scale", "2.0"), ("print(scale)", "scale")])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adjit.rules import registry
-from tests.docs.blocks import ROOT, blocks_of, pages, run
+from tests.docs.blocks import ROOT, blocks_of, pages, program_of, run
 
 PAGES = {str(page.relative_to(ROOT)): blocks_of(page) for page in pages() if page.exists()}
 LIBRARIES = (
@@ -30,13 +30,13 @@ def with_any(*kinds):
     return [name for name, blocks in PAGES.items() if any(block.kind in kinds for block in blocks)]
 
 
-def in_own_process(command, tmp_path, **variables):
-    """What a command prints, as a user runs it: nothing is verified, and what is compiled is kept."""
+def in_own_process(command, tmp_path, folder=ROOT, **variables):
+    """What a command prints, as a user runs it in a folder: nothing is verified, and what is compiled is kept."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     environment |= {"ADJIT_CACHE_DIR": str(tmp_path / "cache"), "MPLBACKEND": "Agg", **variables}
     for name in ("ADJIT_VERIFY", "ADJIT_CACHE"):
         environment.pop(name, None)
-    ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
@@ -64,14 +64,15 @@ def test_blocks_in_the_simulator(page, tmp_path):
     "block", [b for blocks in PAGES.values() for b in blocks if b.kind == "bridge"], ids=lambda block: block.name
 )
 def test_blocks_with_other_libraries(block, tmp_path):
-    needed = [one for one in LIBRARIES if re.search(rf"^(import|from) {one}\b", block.text, re.MULTILINE)]
+    program = program_of(block, PAGES[str(block.page.relative_to(ROOT))])
+    needed = [one for one in LIBRARIES if re.search(rf"^(import|from) {one}\b", program, re.MULTILINE)]
     missing = [one for one in needed if not find_spec(one)]
     if missing:
         pytest.skip(f"needs {missing[0]}")
     file, beside = tmp_path / "example.py", Path(sys.executable).with_name("mpiexec")
-    file.write_text(block.text, encoding="utf-8")
+    file.write_text(program, encoding="utf-8")
     starter = [str(beside) if beside.exists() else "mpiexec", "-n", str(block.processes)] if block.processes > 1 else []
-    printed = in_own_process([*starter, sys.executable, str(file)], tmp_path)
+    printed = in_own_process([*starter, sys.executable, str(file)], tmp_path, tmp_path)
     assert block.output is None or printed == block.output
 
 
