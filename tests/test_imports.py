@@ -70,6 +70,7 @@ MAY_IMPORT = {
     "transform": "",
     "rules.of_scipy": "rules runtime.library",
     "rules.of_polynomials": "rules",
+    "rules.of_spectra": "rules",
     "rules.of_draws": "rules",
     "rules": "errors runtime.library",
     "runtime.cuda": "errors runtime runtime.library",

@@ -8,13 +8,14 @@ Where they are, as in functions of the matrix, it does by how the values are use
     q, r = np.linalg.qr(a)      with m = q.T @ a_dot @ inv(r):  r_dot = (upper part of m) @ r;  q_dot = ...
 """
 
+import numba
 import numpy as np
 
 from adjit.rules.linear_algebra import check_independent, pinv
 from adjit.rules.of_real_numbers import real_eig, real_eigvals
 from adjit.rules.registry import builtin
 
-tangent, decomposition = builtin.tangent, builtin.decomposition
+tangent, linear, adjoint, decomposition = builtin.tangent, builtin.linear, builtin.adjoint, builtin.decomposition
 
 # ------------------------------------------------------------------------------------------------ of symmetric matrices
 
@@ -35,11 +36,36 @@ def cholesky(a, a_dot, *, x):
 
 
 @tangent(np.linalg.eigh)
-def eigh(a, a_dot, *, y, wanted):
+def eigh(a, a_dot, *, y):
     values, vectors = y
     inner = np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors)
-    values_dot, mixed = spectrum_dot(a, values, inner, -1.0 if wanted[0] else rounding_of(values, a))
-    return values_dot, np.dot(vectors, mixed)
+    return eigenvalues_dot(a, inner), np.dot(vectors, turns(inner, values, np.empty(0, np.int64)))
+
+
+@adjoint(np.linalg.eigh)
+def eigh_adjoint(a, *, y, y_bar, wanted):
+    inner = spectral_bar(y, y_bar, wanted, np.empty(0, np.int64))
+    return of_lower(np.dot(np.dot(y[1], inner), y[1].T))
+
+
+def spectral_bar(y, y_bar, wanted, spaces):
+    """The adjoint of the matrix in terms of its eigenvectors, from those of eigenvalues and vectors."""
+    values, vectors = y[0], y[1]
+    inner = turns_asked_for(np.dot(vectors.T, y_bar[1]), values, spaces) if wanted[1] else np.zeros_like(vectors)
+    if wanted[0]:
+        for k in range(values.size):
+            inner[k, k] = y_bar[0][k]
+    return inner
+
+
+def of_lower(found):
+    """The adjoint of the lower triangle that a symmetric matrix with this adjoint is made of."""
+    lower = np.zeros_like(found)
+    for i in range(found.shape[0]):
+        for j in range(i):
+            lower[i, j] = found[i, j] + found[j, i]
+        lower[i, i] = found[i, i]
+    return lower
 
 
 @tangent(np.linalg.eigvalsh)
@@ -48,9 +74,102 @@ def eigvalsh(a, a_dot, *, y):
     return eigenvalues_dot(a, np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors))
 
 
+@numba.njit
 def rounding_of(values, a):
     """How far values that are equal may be apart by rounding."""
-    return 8 * values.size * np.finfo(a.dtype).eps * np.max(np.abs(values)) if values.size > 0 else 0.0
+    largest = 0.0
+    for k in range(values.size):
+        largest = max(largest, abs(values[k]))
+    return 8 * values.size * np.finfo(a.dtype).eps * largest
+
+
+@numba.njit
+def over(x, value):
+    """`x` over a value, of an adjoint: 0 of one that is 0, of what nobody reads."""
+    return x if x == 0 else np.divide(x, value)
+
+
+tangent(over)(lambda x, value, x_dot, value_dot, *, y: over(x_dot, value) - y * (value_dot / value))
+linear(over, transpose=lambda x, value, *, y, y_bar: over(y_bar, value))
+
+
+@numba.njit
+def turns(inner, values, spaces, sign=-1.0):
+    """What each vector takes of the others as the matrix moves, `inner` in terms of the vectors; nothing of those of
+    its own space. nan of another one whose value is equal, to rounding, if the matrix moves at all.
+
+    spaces: the number of each value's space; empty if none has two. sign: over differences of the values, or of
+    singular values their sums.
+    """
+    found, nearest = np.zeros_like(inner), rounding_of(values, inner) if sign < 0 else 0.0
+    if is_zero(inner):
+        return found
+    for j in range(values.size):
+        for i in range(values.size):
+            if are_apart(spaces, i, j):
+                gap = values[j] + sign * values[i]
+                found[i, j] = inner[i, j] / gap if abs(gap) > nearest else np.nan
+    return found
+
+
+@numba.njit
+def are_apart(spaces, i, j):
+    """Whether two vectors are of different spaces."""
+    return i != j and (spaces.size == 0 or spaces[i] != spaces[j])
+
+
+@numba.njit
+def is_zero(matrix):
+    """Whether all elements of a matrix are zero."""
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            if matrix[i, j] != 0:
+                return False
+    return True
+
+
+@numba.njit
+def turns_asked_for(turns_bar, values, spaces, sign=-1.0):
+    """The transpose of `turns`, in which vectors that nobody reads turn nothing."""
+    found, nearest = np.zeros_like(turns_bar), rounding_of(values, turns_bar) if sign < 0 else 0.0
+    for j in range(values.size):
+        if not is_zero(turns_bar[:, j : j + 1]):
+            for i in range(values.size):
+                if are_apart(spaces, i, j):
+                    gap = values[j] + sign * values[i]
+                    found[i, j] = turns_bar[i, j] / gap if abs(gap) > nearest else np.nan
+    return found
+
+
+def gaps_dot(turn, values, spaces, sign, values_dot):
+    """How turns change with the values; of what is in one space only the first derivatives are known."""
+    found = np.zeros_like(turn)
+    for j in range(values.size):
+        for i in range(values.size):
+            if i != j:
+                share = np.nan
+                if are_apart(spaces, i, j):
+                    share = turn[i, j] / (values[j] + sign * values[i])
+                found[i, j] = share * (values_dot[j] + sign * values_dot[i])
+    return found
+
+
+@tangent(turns)
+def turns_dot(inner, values, spaces, sign=-1.0, inner_dot=0.0, values_dot=0.0, *, y):
+    return turns(inner_dot, values, spaces, sign) - gaps_dot(y, values, spaces, sign, values_dot)
+
+
+@tangent(turns_asked_for)
+def turns_asked_for_dot(turns_bar, values, spaces, sign=-1.0, turns_bar_dot=0.0, values_dot=0.0, *, y):
+    return turns_asked_for(turns_bar_dot, values, spaces, sign) - gaps_dot(y, values, spaces, sign, values_dot)
+
+
+linear(turns, transpose=lambda inner, values, spaces, sign=-1.0, *, y, y_bar: (
+    turns_asked_for(y_bar, values, spaces, sign)
+))  # fmt: skip
+linear(turns_asked_for, transpose=lambda turns_bar, values, spaces, sign=-1.0, *, y, y_bar: (
+    turns(y_bar, values, spaces, sign)
+))  # fmt: skip
 
 
 def spectrum_dot(a, values, inner, nearest):
@@ -129,26 +248,21 @@ def qr(a, a_dot, *, y):
 
 
 @tangent(np.linalg.svd)
-def svd(a, full_matrices=1, a_dot=0.0, *, y, wanted):
-    # u_dot = u turn + what leaves the span of u; vectors that complete a basis turn as little as they can
+def svd(a, full_matrices=1, a_dot=0.0, *, y):
+    return singular_dot(a_dot, y, np.empty(0, np.int64), np.dot(np.dot(y[0].T, a_dot), y[2].T))
+
+
+def singular_dot(a_dot, y, spaces, inner):
+    """The tangents of u, s and v', from u' a_dot v; vectors that complete a basis turn as little as they can."""
     u, s, vt = y
-    nearest = -1.0 if wanted[1] else rounding_of(s, a)
-    inner = np.dot(np.dot(u.T, a_dot), vt.T)
     count = s.size
-    s_dot = np.empty(count, a.dtype)
-    turn_u, turn_v = np.zeros((u.shape[1], u.shape[1]), a.dtype), np.zeros((vt.shape[0], vt.shape[0]), a.dtype)
+    square = inner[:count, :count].copy()
+    # what u and v turn by together, and against each other
+    together = turns(0.5 * (square + square.T), s, spaces)
+    against = turns(0.5 * (square - square.T), s, np.empty(0, np.int64), 1.0)
+    turn_u, turn_v = np.zeros((u.shape[1], u.shape[1]), a_dot.dtype), np.zeros((vt.shape[0], vt.shape[0]), a_dot.dtype)
+    turn_u[:count, :count], turn_v[:count, :count] = together + against, together - against
     for j in range(count):
-        s_dot[j] = inner[j, j]
-        for i in range(count):
-            if i != j:
-                # what u and v turn by together, and against each other
-                together = against = a.dtype.type(0)
-                if abs(s[j] - s[i]) > nearest:
-                    together = 0.5 * (inner[i, j] + inner[j, i]) / (s[j] - s[i])
-                if s[j] + s[i] > nearest:
-                    against = 0.5 * (inner[i, j] - inner[j, i]) / (s[j] + s[i])
-                turn_u[i, j] = together + against
-                turn_v[i, j] = together - against
         for i in range(count, u.shape[1]):
             turn_u[i, j] = inner[i, j] / s[j]
             turn_u[j, i] = -inner[i, j] / s[j]
@@ -162,7 +276,47 @@ def svd(a, full_matrices=1, a_dot=0.0, *, y, wanted):
     if vt.shape[0] < vt.shape[1]:
         across = np.dot(a_dot.T, u)
         v_dot += (across - np.dot(vt.T, np.dot(vt, across)))[:, : vt.shape[0]] / s
-    return u_dot, s_dot, v_dot.T
+    return u_dot, eigenvalues_dot(square, square), v_dot.T
+
+
+@adjoint(np.linalg.svd)
+def svd_adjoint(a, full_matrices=1, *, y, y_bar, wanted):
+    inner = np.zeros((y[0].shape[1], y[2].shape[0]), a.dtype)
+    return singular_bar(y, y_bar, wanted, np.empty(0, np.int64), inner)
+
+
+def singular_bar(y, y_bar, wanted, spaces, inner):
+    """The transpose of `singular_dot`; `inner`: what else the adjoint of u' a v has."""
+    u, s, vt = y
+    u_bar, s_bar, vt_bar = y_bar
+    count = s.size
+    for k in range(count):
+        inner[k, k] += s_bar[k]
+    outside = np.zeros((u.shape[0], vt.shape[1]), inner.dtype)
+    if wanted[0] or wanted[2]:
+        turn_u, turn_v = np.dot(u.T, u_bar), np.dot(vt, vt_bar.T)
+        square_u, square_v = turn_u[:count, :count], turn_v[:count, :count]
+        together = turns_asked_for(square_u + square_v, s, spaces)
+        against = turns_asked_for(square_u - square_v, s, np.empty(0, np.int64), 1.0)
+        inner[:count, :count] += 0.5 * (together + together.T + against - against.T)
+        for j in range(count):
+            for i in range(count, u.shape[1]):
+                inner[i, j] += over(turn_u[i, j] - turn_u[j, i], s[j])
+            for i in range(count, vt.shape[0]):
+                inner[j, i] += over(turn_v[i, j] - turn_v[j, i], s[j])
+        if u.shape[1] < u.shape[0]:
+            across = np.zeros(u.shape, inner.dtype)
+            for j in range(count):
+                for i in range(u.shape[0]):
+                    across[i, j] = over(u_bar[i, j], s[j])
+            outside += np.dot(across - np.dot(u, np.dot(u.T, across)), vt[:count])
+        if vt.shape[0] < vt.shape[1]:
+            across = np.zeros(vt.shape, inner.dtype)
+            for j in range(count):
+                for i in range(vt.shape[1]):
+                    across[j, i] = over(vt_bar[j, i], s[j])
+            outside += np.dot(u[:, :count], across - np.dot(np.dot(across, vt.T), vt))
+    return np.dot(np.dot(u, inner), vt) + outside
 
 
 @decomposition(np.linalg.cond)

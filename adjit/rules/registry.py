@@ -11,7 +11,8 @@ second one, asked first, so that a user's registration takes the place of all th
 How the parameters of a rule bind, by name: the op's own come first, in the op's order and with the op's defaults;
 `name_dot` is the tangent of the argument `name`, zero where that is not active (`name_dot=0.0` after a default);
 keyword-only are the result (a tuple if the op returns one) and, in a transpose or adjoint, its adjoint `y_bar`; in a
-tangent `wanted`, of the results which ones' tangents are used, known when the rule is compiled.
+tangent or adjoint `wanted`, of the results which ones' tangents are used, or have adjoints, known when the rule is
+compiled.
 """
 
 from __future__ import annotations
@@ -31,10 +32,28 @@ from adjit.runtime.library import home_of, own_attribute
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
+
+@dataclass(frozen=True)
+class Spectral:
+    """What gives values and vectors in pairs.
+
+    function: (*args, cuts) -> the results, the number of each value's space, and the matrix that equal values are
+              mixed by; see `of_spectra.equal_values`
+    moved:    (change, slope) -> 0, which moves by the slope times the change of a zero
+    values:   which result has the values
+    vectors:  result -> the axis along which its vectors are counted
+    """
+
+    function: Callable[..., Any]
+    moved: Callable[..., Any]
+    values: int
+    vectors: Mapping[int, int]
+
+
 BUILTIN_MODULES = (
     "elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "factorisations",
     "of_draws.sampling", "of_draws.generators", "along_axes", "moments", "shapes", "joining", "calculus", "picking",
-    "contractions", "stacks", "triangular", "complex_numbers", "complex_matrices", "fourier",
+    "contractions", "stacks", "of_spectra.equal_values", "triangular", "complex_numbers", "complex_matrices", "fourier",
     "of_polynomials.polynomials", "of_polynomials.objects", "structured",
 )  # fmt: skip
 # The rules for functions of a library that takes its time to import, loaded once a program has imported it.
@@ -95,6 +114,7 @@ class Entry:
     general:       (*args) -> result, of all arguments that NumPy takes, in terms of the op itself as the rest of the
                    entry, or numba, knows it: of a vector, say, where NumPy has an axis
     in_parts:      (*args) -> result, complex, of an op that gives real or complex numbers by the values of real ones
+    spectral:      what stands for the op where only spaces of equal values matter, and not the vectors in them
     """
 
     partials: Callable[..., Any] | None = None
@@ -107,6 +127,7 @@ class Entry:
     exchange: bool = False
     general: Callable[..., Any] | None = None
     in_parts: Callable[..., Any] | None = None
+    spectral: Spectral | None = None
 
     @property
     def is_linear_map(self) -> bool:
@@ -169,6 +190,16 @@ class Table:
     def in_parts(self, *callees: Any) -> Callable[[Rule], Rule]:
         """The op with complex results, for programs that look at their parts; registered after its rule."""
         return self._beside(callees, lambda known, rule: replace(known, in_parts=rule))
+
+    def spectral(
+        self, callee: Any, moved: Callable[..., Any], values: int, vectors: Mapping[int, int]
+    ) -> Callable[[Rule], Rule]:
+        """What stands for the op where only spaces of equal values matter; registered after its rule."""
+
+        def changed(known: Entry, rule: Callable[..., Any]) -> Entry:
+            return replace(known, spectral=Spectral(rule, moved, values, vectors))
+
+        return self._beside((callee,), changed)
 
     def as_of_real(self, *callees: Any) -> None:
         """The decomposition of the op holds of complex numbers, too."""

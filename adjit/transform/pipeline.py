@@ -19,7 +19,7 @@ from numba import types
 from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import fuse_launches, shape
-from adjit.transform.derive import Compiler, Wanted, check_flow, check_places, wanted
+from adjit.transform.derive import Compiler, Wanted, check_flow, check_places, mix_equal_values, wanted
 from adjit.transform.elaborate import KernelLaunch, apart, elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.kinds import IN_HALVES, derived, values_in
@@ -144,7 +144,8 @@ def _primal_of(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.
     asked = derivative.intermediates
     bounds = derivative.boundscheck and derivative.strategy.machine == "cpu"
     function, stretches, strategy = derivative.function, derivative.stretches, derivative.strategy
-    return primal(function, arg_types, stretches, strategy, limited, asked, bounds, wanted(derivative))
+    differentiated = derivative.kind not in ("primal", "rounding")
+    return primal(function, arg_types, stretches, strategy, limited, asked, bounds, wanted(derivative), differentiated)
 
 
 def primal(
@@ -156,10 +157,11 @@ def primal(
     asked: Sequence[str] = (),
     bounds: bool = False,
     want: Wanted | None = None,
+    differentiated: bool = False,
 ) -> ir.Function:
     """The typed IR of the function to derive. `run_again`: the trips of its loops are, wherever that can be. `asked`:
     the names of places in it that are asked for. `bounds`: whether its indices are checked. `want`: the derivative that
-    is, where one is to be looked for."""
+    is, where one is to be looked for. `differentiated`: whether derivatives of it are made."""
 
     def inner(derivative: Derivative | KernelLaunch, given: tuple[types.Type, ...]) -> ir.Function:
         if isinstance(derivative, KernelLaunch):
@@ -179,6 +181,8 @@ def primal(
     if want is not None:
         check_flow(function, elaborated, records, want)
     elaborated = checked(counting(unasked(elaborated, asked)), "elaborated")
+    if differentiated:
+        elaborated = checked(mix_equal_values(elaborated, inner), "mixed")
     launches = any(isinstance(op, ir.Call) and op.callee is apart for op in elaborated.body.inside)
     if launches:
         from adjit.transform.kernels import launched_apart

@@ -12,8 +12,9 @@ from numba.core.typing import mathdecl, npydecl
 
 import adjit
 from adjit import rules
-from adjit.rules import registry
+from adjit.rules import factorisations, registry
 from adjit.rules.of_scipy import scipy_roots
+from adjit.rules.of_spectra import equal_values
 from adjit.rules.registry import Table, lookup, registered
 from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.library import reassociable_add, reassociable_sub
@@ -28,8 +29,13 @@ ORDERS_OF_ROOTS = (
     scipy_roots.root, scipy_roots.root_derivative, scipy_roots.root_second_derivative, NO_FOURTH,
 )  # fmt: skip
 
-# The compiler's own, in derivatives that are differentiated again (tests/transform/sweeps/test_row_passes.py).
-OWN = (reassociable_add, reassociable_sub)
+# The compiler's own, in derivatives that are differentiated again (tests/transform/sweeps/test_row_passes.py), and in
+# those of factorisations (tests/programs/test_functions_of_matrices.py).
+OF_SPECTRA = (
+    factorisations.over, factorisations.turns, factorisations.turns_asked_for, equal_values.moved,
+    equal_values.spectrum, equal_values.singular_spectrum,
+)  # fmt: skip
+OWN = (reassociable_add, reassociable_sub, *OF_SPECTRA, *(f.py_func for f in OF_SPECTRA))
 
 
 @pytest.fixture(autouse=True)

@@ -9,11 +9,13 @@ as if they were still there (reverse).
 from adjit.transform.derive.activity import is_exchange
 from adjit.transform.derive.adjoints import Compiler
 from adjit.transform.derive.choices import with_places
+from adjit.transform.derive.equal_values import mix_equal_values
 from adjit.transform.derive.flow import Wanted, check_flow, wanted
 from adjit.transform.derive.forward import forward
 from adjit.transform.derive.intermediates import check_places
 from adjit.transform.derive.reverse import reverse
 
 __all__ = [
-    "Compiler", "Wanted", "check_flow", "check_places", "forward", "is_exchange", "reverse", "wanted", "with_places",
+    "Compiler", "Wanted", "check_flow", "check_places", "forward", "is_exchange", "mix_equal_values", "reverse",
+    "wanted", "with_places",
 ]  # fmt: skip

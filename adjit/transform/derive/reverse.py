@@ -354,7 +354,8 @@ class _Reverse(Adjoints):
                 (contribution,) = apply(self.context(), entry.transposes[k], op.args, op.outs, bars)
                 self.contribute(op.args[k], contribution)
         elif entry.adjoint is not None:
-            contributions = apply(ctx, entry.adjoint, op.args, op.outs, bars)
+            wanted = [k in flowing for k in range(len(op.outs))]
+            contributions = apply(ctx, entry.adjoint, op.args, op.outs, bars, wanted)
             for k in active:
                 self.contribute(op.args[k], contributions[k])
         elif entry.tangent is not None:

@@ -33,17 +33,28 @@ def context(builder: ir.Builder, build: BuildDerivative) -> Context:
 
 
 def apply(
-    ctx: Context, rule: Any, args: Sequence[Value], outs: Sequence[ir.Operand], bars: Sequence[Value] = ()
+    ctx: Context,
+    rule: Any,
+    args: Sequence[Value],
+    outs: Sequence[ir.Operand],
+    bars: Sequence[Value] = (),
+    wanted: Sequence[bool] = (),
 ) -> list[Value]:
-    """What a rule returns on these arguments, results and (in an adjoint or transpose) adjoints of the results."""
-    return _inlined(ctx, rule, args, _by_name(rule, outs, bars))
+    """What a rule returns on these arguments, results and (in an adjoint or transpose) adjoints of the results, of
+    which some are wanted."""
+    return _inlined(ctx, rule, args, _by_name(rule, outs, bars, wanted))
 
 
-def _by_name(rule: Any, outs: Sequence[Value], bars: Sequence[Value] = ()) -> dict[str, Value]:
-    """The results and their adjoints by the names that a rule asks for them by, which are keywords."""
+def _by_name(
+    rule: Any, outs: Sequence[Value], bars: Sequence[Value] = (), wanted: Sequence[bool] = ()
+) -> dict[str, Value]:
+    """The results and their adjoints by the names that a rule asks for them by, which are keywords; and which results
+    are wanted."""
     named: dict[str, Value] = {}
     for name, parameter in inspect.signature(rule).parameters.items():
-        if parameter.kind is parameter.KEYWORD_ONLY:
+        if parameter.kind is parameter.KEYWORD_ONLY and name == WANTED:
+            named[name] = TupleValue(tuple(map(Static, wanted)))
+        elif parameter.kind is parameter.KEYWORD_ONLY:
             found = bars if name.endswith("_bar") else outs
             if found is bars and not bars:
                 raise InternalError(f"the rule {rule.__name__} needs an adjoint, and there is none")
@@ -162,9 +173,7 @@ def tangent_body(
     ctx = context(builder, build)
     kinds = inspect.signature(rule).parameters.values()
     parameters = [p.name for p in kinds if p.kind is not p.KEYWORD_ONLY]
-    named = _by_name(rule, outs)
-    if any(p.name == WANTED and p.kind is p.KEYWORD_ONLY for p in kinds):
-        named[WANTED] = TupleValue(tuple(map(Static, wanted)))
+    named = _by_name(rule, outs, wanted=wanted)
     for k, (name, arg) in enumerate(zip(parameters, args, strict=False)):
         if name.endswith("_dot"):
             continue
