@@ -294,6 +294,25 @@ def checked_trips(x):
     return s
 
 
+def cells(x, w):
+    s = 0.0
+    for i in prange(x.size):
+        k = int(math.floor(abs(math.sin(x[i])) * 4.0))
+        s += w[k] * math.exp(x[i])
+        if x[i] > 0.5:
+            s += w[k - 1] * x[i]
+    return s
+
+
+def cells_kept(x, w):
+    places = np.zeros(x.size, np.int64)
+    y = np.zeros_like(x)
+    for i in prange(x.size):
+        places[i] += int(math.floor(abs(math.sin(x[i])) * 4.0))
+        y[i] = w[places[i]] * x[i]
+    return np.sum(y * y)
+
+
 def singles(x, w):
     y = np.zeros_like(x)
     for i in prange(x.size):
@@ -421,6 +440,8 @@ PRANGES = {
         Row(skipping, (0, 1), lambda rng, n: (vector(rng, n), 1.2)),
         Row(counted, (0,), lambda rng, n: (vector(rng, n),)),
         Row(checked_trips, (0,), lambda rng, n: (vector(rng, n),)),
+        Row(cells, (0, 1), lambda rng, n: (vector(rng, n), vector(rng, 4))),
+        Row(cells_kept, (0, 1), lambda rng, n: (vector(rng, n), vector(rng, 4))),
         Row(singles, (0, 1), lambda rng, n: (vector(rng, n).astype(np.float32), vector(rng, 3).astype(np.float32))),
         Row(dependent, (0,), lambda rng, n: (vector(rng, n),)),
         Row(own_by_index, (0, 1), lambda rng, n: (vector(rng, n), vector(rng, 5), rng.integers(0, 5, n))),

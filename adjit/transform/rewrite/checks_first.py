@@ -1,11 +1,11 @@
-"""Checks that come out the same in all trips of a loop are made before it.
+"""Checks of a loop whose trips are to run at the same time are made before it.
 
-In: a loop whose trips are to run at the same time. Out: the checks, if it makes a trip at all, and the loop without
-them.
+In: the loop. Out: the checks, and the loop without them.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Sequence
 
@@ -13,7 +13,9 @@ from numba import types
 
 from adjit.runtime.library import some_elements
 from adjit.transform import ir
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import is_check
+from adjit.transform.rewrite.dead import eliminate_dead
 
 
 def checked_first(loop: ir.For) -> Sequence[ir.Op]:
@@ -46,6 +48,32 @@ def checked_first(loop: ir.For) -> Sequence[ir.Op]:
     builder.emit(ir.If(condition=some, then=then, orelse=ir.Region((), (), (ir.integer(0),) * len(outs)), outs=outs))
     body = ir.with_ops(loop.body, [op for op in loop.body.ops if op not in moved])
     return [*extents, *builder.ops, ir.with_regions(loop, [body])]
+
+
+def checked_apart(loop: ir.For, aliases: Aliases) -> Sequence[ir.Op]:
+    """The loop, and before it a serial one that makes the checks of its trips, where these need nothing that it stores.
+
+    for i in prange(n):                        for i in range(n):
+        k = int(x[i] * m)                          k = int(x[i] * m)
+        check_index(k, w.size)                     check_index(k, w.size)
+        y[i] = w[k] * math.exp(x[i])           for i in prange(n):
+                                                   k = int(x[i] * m)
+                                                   y[i] = w[k] * math.exp(x[i])
+    """
+    checks = [op for op in loop.body.inside if _is_check(op)]
+    if not checks or any(op.results for op in checks) or any(isinstance(op, ir.Raise) for op in loop.body.inside):
+        return [loop]
+    copy = ir.Cloner().op(dataclasses.replace(loop, parallel=False))
+    own = ir.free_vars(ir.Region((), (copy,), ()))
+    alone = ir.Function("checks", (), (), ir.Region(tuple(own), (copy,), ()), None)
+    live = eliminate_dead(alone).body
+    written = [op.memory_written for op in loop.body.inside if op.memory_written is not None]
+    for op in live.inside:
+        is_quiet = isinstance(op, (ir.Call, ir.Extent, ir.Comment, ir.Load, ir.If, ir.For, ir.While, *ir.VIEWS))
+        is_stored = any(aliases.may_share(array, target) for array in op.memory_read for target in written)
+        if not is_quiet or is_stored or (isinstance(op, ir.Call) and op.effect and not _is_check(op)):
+            return [loop]
+    return [*live.ops, ir.with_regions(loop, [ir.replaced(loop.body, dict.fromkeys(checks, ()))])]
 
 
 def _is_check(op: ir.Op) -> bool:

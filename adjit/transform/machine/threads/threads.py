@@ -17,12 +17,14 @@ The user's own loop may be serial, as its derivative is made of proofs and not o
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Collection, Sequence
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.analysis.trips import Serial, Sharing, Sharings
@@ -31,7 +33,7 @@ from adjit.transform.machine.threads.chunks import Chunks
 from adjit.transform.machine.vectors import LEAST_TRIPS, suits_windows
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
-from adjit.transform.rewrite.checks_first import checked_first
+from adjit.transform.rewrite.checks_first import checked_apart, checked_first
 from adjit.transform.rewrite.dead import eliminate_dead
 from adjit.transform.strategy import Strategy
 
@@ -52,6 +54,8 @@ def _parallel(function: ir.Function, values: Collection[int], strategy: Strategy
     if not any(isinstance(op, ir.For) and op.parallel for op in ir.walk(function.body)):
         return function
     function = dataclasses.replace(function, body=ir.rewritten(function.body, _checked_first))
+    apart = functools.partial(_checked_apart, function.analysis(Aliases))
+    function = dataclasses.replace(function, body=ir.rewritten(function.body, apart))
     counters = {op.body.args[0] for op in ir.walk(function.body) if isinstance(op, ir.For) and op.parallel}
     side_by_side: frozenset[ir.Var] = frozenset()
     if strategy.uses("lanes"):
@@ -66,6 +70,10 @@ def _in_turn(op: ir.Op) -> ir.Op:
 
 def _checked_first(op: ir.Op) -> Sequence[ir.Op]:
     return checked_first(op) if isinstance(op, ir.For) and op.parallel else [op]
+
+
+def _checked_apart(aliases: Aliases, op: ir.Op) -> Sequence[ir.Op]:
+    return checked_apart(op, aliases) if isinstance(op, ir.For) and op.parallel else [op]
 
 
 class _Parallel:

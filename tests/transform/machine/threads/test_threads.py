@@ -41,6 +41,11 @@ STRATEGIES = {
         "serial: an iteration starts from the most_bar that the last one left",
     ],
     "checked_trips": ["serial: an iteration may raise an error"],
+    "cells": ["parallel: x_bar disjoint; w_bar, s private to a chunk, added up in order"],
+    "cells_kept": [
+        "serial: an iteration may raise an error",
+        "parallel: x_bar disjoint; w_bar private to a chunk, added up in order",
+    ],
     "swapped": ["parallel: y disjoint", "parallel: y_bar, x_bar disjoint"],
     "dependent": [
         "serial: an iteration may use elements of y that another one stores to",
@@ -61,6 +66,24 @@ def test_what_is_done_about_each_array(name):
     text = re.sub(r"(private to a chunk,.*)\n *# ", r"\1 ", source(name, parallel=True))
     comments = [line.strip(" #") for line in text.splitlines() if line.lstrip().startswith("# ")]
     assert [c for c in comments if c.startswith(("parallel:", "serial:"))] == STRATEGIES[name]
+
+
+def test_indices_are_checked_before_the_trips_run_in_parallel():
+    text = source("cells", parallel=True)
+    checks, _, trips = text.partition("# parallel:")
+    assert checks.count("check_index(") == 2
+    assert "vectormath" not in checks
+    assert "check_index(" not in trips
+    assert "check_index(" not in source("cells", parallel=True, boundscheck=False)
+    row = PRANGES["cells"]
+    x, w = row.arguments(np.random.default_rng(0), 40)
+    for name, k in (("cells", 3), ("cells_kept", 3)):
+        for target in ("python", "cpu"):
+            derived = adjit.value_and_grad(PRANGES[name].function, wrt=(0, 1), parallel=True, target=target)
+            with pytest.raises(
+                IndexError, match=rf"(?s)index {k} is out of bounds for axis 0 of `w`.*pranges\.py:\d+ in {name}"
+            ):
+                derived(x, w[:k])
 
 
 @pytest.mark.parametrize("name", PRANGES)
