@@ -74,7 +74,7 @@ MAY_IMPORT = {
     "rules.of_draws": "rules",
     "rules": "errors runtime.library",
     "runtime.cuda": "errors runtime runtime.library",
-    "runtime": "runtime.backend.reading",
+    "runtime": "runtime.backend.reading runtime.library",
     "runtime.backend": "errors runtime.backend.reading runtime.library runtime.vectormath",
     "runtime.backend.reading": "",
     "runtime.library": "errors",

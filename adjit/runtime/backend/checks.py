@@ -48,6 +48,7 @@ from adjit.runtime.library.integers import (
     shift_left,
     shift_right,
 )
+from adjit.runtime.library.raising import RaisedWith, raise_made
 
 
 def _of_sum(context: Any) -> Any:
@@ -232,6 +233,32 @@ def _fits(builder: Any, extent: Any, own: Any) -> Any:
 @_told_at(check_size, ValueError, has_integers=False)
 def _is_size(builder: Any, extent: Any) -> Any:
     return builder.icmp_signed(">=", extent, extent.type(0))
+
+
+# ----------------------------------------------------------------------------------------------------------- exceptions
+
+
+def _of_values(context: Any) -> Any:
+    def typed(kind: types.Type, how: types.Type, values: types.Type) -> types.Type | None:
+        is_known = isinstance(kind, types.ExceptionClass) and isinstance(how, types.StringLiteral)
+        return types.none if is_known and isinstance(values, types.BaseTuple) else None
+
+    return typed
+
+
+def _raised(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    kind, how, own = sig.args
+    kinds = tuple(map(types.unliteral, own))
+    values = [context.cast(builder, builder.extract_value(args[2], k), t, kinds[k]) for k, t in enumerate(own)]
+    for one, value in zip(kinds, values, strict=True):
+        context.nrt.incref(builder, one, value)  # the exception has it, too
+    said, known = (kind.exc_class, how.literal_value, *values), (None, None, *kinds)
+    with builder.if_then(context.get_constant(types.boolean, True), likely=False):
+        context.call_conv.return_dynamic_user_exc(builder, RaisedWith, said, known)
+    return context.get_dummy_value()
+
+
+told(raise_made, _of_values, _raised, 3)
 
 
 # ------------------------------------------------------------------------------------------------------------- integers

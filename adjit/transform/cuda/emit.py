@@ -141,6 +141,10 @@ def _type_text(type_: ir.Type) -> str:
 class KernelExpressions(Expressions):
     """Expressions in kernels: calls of what a GPU has, and arrays of a thread's own."""
 
+    def message(self, op: ir.Raise) -> list[str]:
+        # what nobody will see
+        return [] if op.values else super().message(op)
+
     def alloc(self, op: ir.Alloc) -> str:
         where = "shared" if op.role is not None and op.role.kind == "block" else "local"
         made = self.globals.text(ir.of_cuda(f"{where}.array"))

@@ -33,6 +33,7 @@ from adjit.transform.elaborate.operators import BINARY, binary, in_place
 from adjit.transform.elaborate.python_builtins import known_items, so_many
 from adjit.transform.elaborate.records import set_attribute
 from adjit.transform.elaborate.reductions import put_into
+from adjit.transform.elaborate.saying import named_text
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.choices import fitting, there
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
@@ -63,6 +64,8 @@ from adjit.transform.elaborate.whole_arrays import indexing
 
 
 def assignment(frame: Frame, node: cst.Assign) -> None:
+    if named_text(frame, node, evaluate):
+        return
     value = whole(frame, node.value)
     unless_left(frame, functools.partial(_assigned, frame, node, value))
 

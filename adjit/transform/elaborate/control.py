@@ -345,7 +345,7 @@ def _join(
     known = [value for value in held if value is not None]
     poison = next((value for value in known if isinstance(value, Poison)), None)
     if poison is not None:
-        return poison
+        return poison.elsewhere()
     envs = [side.env for side, value in zip(sides, held, strict=True) if value is not None]
     if name.startswith(CELL):
         # what a list holds is one list
@@ -497,6 +497,7 @@ def carried_loop(
     fixed = fixed_extents(ctx, names, frame.env)
     moving: set[str] = set()  # lists that trips put into other memory
     before = dict(frame.env)
+    before |= {name: held.elsewhere() for name in names if isinstance(held := before.get(name), Poison)}
     # what holds things of different kinds is not carried: the first trip would read those, and so who reads without one
     shared = (name for name in frame.shared if name in before and name not in names)
     names = [name for name in (*names, *shared) if not _is_poisoned(before.get(name))]

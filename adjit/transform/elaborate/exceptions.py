@@ -31,11 +31,13 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from adjit import errors
 from adjit.rules.triangular import is_positive_definite
 from adjit.transform import ir
 from adjit.transform.elaborate import control
 from adjit.transform.elaborate.expressions import condition, evaluate
 from adjit.transform.elaborate.operators import either
+from adjit.transform.elaborate.saying import text_of
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import CallRaises, Frame
@@ -46,6 +48,7 @@ from adjit.transform.source.outside import static_attribute
 from adjit.transform.source.syntax import always_returns, body_of, inside
 
 Block = Callable[[Frame, Sequence[Any]], None]
+Message = tuple[ir.Operand | str | ir.Made, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,8 +69,19 @@ def assertion(frame: Frame, node: cst.Assert) -> None:
         thrown = functools.partial(_leave, frame, handler, AssertionError, [] if node.msg is None else [node.msg])
         control.conditional(frame, held, lambda: None, thrown)
         return
-    message = _message(frame, [node.msg] if node.msg is not None else [])
-    frame.ctx.builder.emit(ir.Raise(exception=AssertionError, args=message, condition=held))
+    with control.aside(frame.ctx) as ops:
+        args, values = _message(frame, [node.msg] if node.msg is not None else [])
+    if not values:
+        frame.ctx.builder.ops.extend(ops)
+        frame.ctx.builder.emit(ir.Raise(exception=AssertionError, args=args, condition=held))
+        return
+
+    def fails() -> None:
+        # what is said is worked out where it is
+        frame.ctx.builder.ops.extend(ops)
+        frame.ctx.builder.emit(ir.Raise(exception=AssertionError, args=args, values=values))
+
+    control.conditional(frame, held, lambda: None, fails)
 
 
 def raising(frame: Frame, node: cst.Raise) -> None:
@@ -87,18 +101,54 @@ def raising(frame: Frame, node: cst.Raise) -> None:
     if handler is not None:
         _leave(frame, handler, kind.value, arguments)
         return
-    message = _message(frame, arguments)
+    message, values = _message(frame, arguments)
     if frame.is_rule and issubclass(kind.value, NotImplementedError) and ctx.builder.ops is frame.own_ops:
         # whatever the values are: what types tell a rule, it is known to be without
         what = " ".join(map(str, message)) or f"a call that {frame.source.name} does not know"
         raise ctx.unsupported(what, "Write the computation out, in loops.")
-    ctx.builder.emit(ir.Raise(exception=kind.value, args=message))
+    ctx.builder.emit(ir.Raise(exception=kind.value, args=message, values=values))
 
 
-def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[ir.Operand | str, ...]:
-    """What an exception says. Of a value that is not known before it runs the expression stands there, as in <x>."""
-    known = ((a, _known(frame, a)) for a in arguments)
-    return tuple(_written(a) if text is None else text for a, text in known)
+def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[Message, tuple[ir.Operand, ...]]:
+    """What an exception says, and the values in it; for one that no string can contain the expression, as in <x>."""
+    args: list[ir.Operand | str | ir.Made] = []
+    values: list[ir.Operand] = []
+    for node in arguments:
+        made = _made(frame, node)
+        if made is None:
+            known = _known(frame, node)
+            args.append(_written(node) if known is None else known)
+        else:
+            args.append(made[0])
+            values += made[1]
+    return tuple(args), tuple(values)
+
+
+def _made(frame: Frame, node: cst.BaseExpression) -> tuple[ir.Made | str, tuple[ir.Operand, ...]] | None:
+    """An argument of an exception that contains values known at run time, and these; None where there is no string for
+    them, or where no error gets out with it."""
+    ctx = frame.ctx
+    if frame.is_rule or ctx.kernel is not None or ctx.in_prange:
+        return None
+    forget = control.as_it_is(frame)
+    try:
+        with control.aside(ctx) as ops:
+            text = text_of(frame, node, evaluate)
+            given = (materialise(ctx, evaluate(frame, node)),) if text is None else text.values
+    except errors.AdjitError:
+        forget()
+        return None
+    is_known = text is None and isinstance(given[0], ir.Const)
+    if is_known or not all(isinstance(one, ir.Var | ir.Const) for one in given):
+        forget()
+        return None
+    ctx.builder.ops.extend(ops)
+    values = tuple(one for one in given if isinstance(one, ir.Var | ir.Const))
+    if text is None:
+        return ir.Made(1), values
+    if not values:
+        return text.text if text.by_percent else text.text.format(), ()
+    return ir.Made(len(values), text.text, text.by_percent), values
 
 
 def _known(frame: Frame, node: cst.BaseExpression) -> ir.Const | str | None:
@@ -369,12 +419,9 @@ def _under(frame: Frame, handler: Handler, ops: tuple[ir.Op, ...]) -> tuple[ir.O
         if not new or not isinstance(op, ir.Raise) or not handler.catches(op.exception):
             return op
         ((kind, args),) = new.items()
-        return dataclasses.replace(op, exception=kind, args=args)
+        return dataclasses.replace(op, exception=kind, args=args, values=())
 
     return ir.rewritten(ir.Region((), ops, ()), made).ops
-
-
-Message = tuple[ir.Operand | str, ...]
 
 
 def _only_raises(frame: Frame, handler: Handler) -> dict[type[BaseException] | None, Message] | None:

@@ -33,7 +33,7 @@ from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, bina
 from adjit.transform.elaborate.python_builtins import part_of_range, so_many
 from adjit.transform.elaborate.python_library import of_text
 from adjit.transform.elaborate.records import call_method, is_instance, keys, members_of, opened
-from adjit.transform.elaborate.saying import LEVELS, said, says
+from adjit.transform.elaborate.saying import LEVELS, literal_text, said, says
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.changing import looked_at
@@ -50,6 +50,7 @@ from adjit.transform.elaborate.values.streams import all_of_stream, of_items
 from adjit.transform.elaborate.values.texts import is_texts, made_of_texts
 from adjit.transform.elaborate.values.values import (
     MADE_TEXT,
+    WHERE_TEXTS_GO,
     Flat,
     Grown,
     List,
@@ -255,11 +256,11 @@ def _is_literal_part(part: cst.BaseFormattedStringContent) -> bool:
 
 def _formatted_part(frame: Frame, part: cst.BaseFormattedStringContent) -> str:
     if isinstance(part, cst.FormattedStringText):
-        return part.value.replace("{{", "{").replace("}}", "}")
+        return literal_text(part)
     assert isinstance(part, cst.FormattedStringExpression)
     value = evaluate(frame, part.expression)
     if not isinstance(value, Static | ir.Const) or is_array(value):
-        raise frame.ctx.not_constant("an f-string of a value that is only known at run time", "Take it out.")
+        raise frame.ctx.not_constant("an f-string of a value that is only known at run time", WHERE_TEXTS_GO)
     spec = "".join(_formatted_part(frame, one) for one in part.format_spec or ())
     conversions: dict[str, Callable[[Any], Any]] = {"r": repr, "s": str, "a": ascii}
     shown = conversions[part.conversion](value.value) if part.conversion else value.value

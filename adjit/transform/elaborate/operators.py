@@ -29,8 +29,9 @@ from adjit.transform.elaborate.values.elementwise import elementwise, materialis
 from adjit.transform.elaborate.values.foreign import refuse_foreign
 from adjit.transform.elaborate.values.frame import ChosenChanges, Context, Frame
 from adjit.transform.elaborate.values.names import under_a_cell
-from adjit.transform.elaborate.values.texts import made_of_texts
+from adjit.transform.elaborate.values.texts import Unknown, known_object, made_of_texts
 from adjit.transform.elaborate.values.values import (
+    WHERE_TEXTS_GO,
     Cell,
     Complex,
     Grown,
@@ -174,6 +175,15 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     what = f"`{getattr(callee, '__name__', callee)}` of {described(left)} and {described(right)}"
     if any(isinstance(v, Static) and type(v.value).__module__.startswith("scipy.sparse.") for v in (left, right)):
         raise ctx.unsupported(what, "Compress it before the function, with .tocsr() or .tocsc().")
+    if callee is operator.mod and isinstance(left, Static) and isinstance(left.value, str):
+        try:
+            return Static(left.value % known_object(right))
+        except Unknown:
+            raise ctx.not_constant(
+                "a string by `%` of a value that is only known at run time", WHERE_TEXTS_GO
+            ) from None
+        except (TypeError, ValueError) as error:
+            raise ctx.mismatch(f"a string by `%`: {error}", "See Python's documentation.") from None
     for value in (left, right):
         if isinstance(value, Static):
             refuse_foreign(ctx, value.value)

@@ -32,6 +32,7 @@ from adjit.transform.elaborate.values.frame import Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
 from adjit.transform.elaborate.values.names import under_a_cell
 from adjit.transform.elaborate.values.values import (
+    WHERE_TEXTS_GO,
     Cell,
     Grown,
     Method,
@@ -196,7 +197,7 @@ def _of_whole_numbers(callee: Callable[..., int], names: str, at_run_time: Calla
 
 def _object(frame: Frame, value: Value, what: str) -> Any:
     def refused(part: Value) -> Exception:
-        return frame.ctx.not_constant(f"{what} of a value that is only known at run time", "Take it out.")
+        return frame.ctx.not_constant(f"{what} of a value that is only known at run time", WHERE_TEXTS_GO)
 
     if isinstance(value, TupleValue) and value.is_list:
         return [_object(frame, one, what) for one in value.items]

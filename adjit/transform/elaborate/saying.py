@@ -10,18 +10,30 @@ What is asked of a logger, as `log.isEnabledFor(10)`, is known while compiling.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
+import string
 import warnings
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 
 from adjit.transform import ir
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
-from adjit.transform.elaborate.values.values import Static, TupleValue, Value, described, is_array, is_number, seen
+from adjit.transform.elaborate.values.values import (
+    MADE_TEXT,
+    Poison,
+    Static,
+    TupleValue,
+    Value,
+    described,
+    is_array,
+    is_number,
+    seen,
+)
 
 Evaluate = Callable[[Frame, cst.BaseExpression], Value]
 
@@ -80,18 +92,18 @@ class _Writer:
         self.pieces[-1] += text
 
     def argument(self, node: cst.BaseExpression) -> None:
-        if not isinstance(node, cst.FormattedString):
+        made = None if isinstance(node, cst.SimpleString) else text_of(self.frame, node, self.evaluate)
+        if made is None:
             self.value(materialise(self.frame.ctx, self.evaluate(self.frame, node)))
             return
         # numba takes no f-string with formats, not even where the interpreter runs it
         self.is_formatted = True
-        held: list[Value] = []
-        template = "".join(self.part(part, held) for part in node.parts)
-        self.text(ir.quoted(template) + ".format(")
-        for k, value in enumerate(held):
+        # (of `%` with a literal Python makes an f-string)
+        self.text(ir.quoted(made.text) + (".__mod__((" if made.by_percent else ".format("))
+        for k, value in enumerate(made.values):
             self.text(", " if k else "")
             self.value(value)
-        self.text(")")
+        self.text(",))" if made.by_percent else ")")
 
     def value(self, value: Value) -> None:
         value = seen(self.frame.env, value)
@@ -114,13 +126,130 @@ class _Writer:
         else:
             raise self.frame.ctx.unsupported(f"{described(value)} in a message that is printed", "Print its contents.")
 
-    def part(self, part: cst.BaseFormattedStringContent, held: list[Value]) -> str:
-        """A part of an f-string as `str.format` takes it; what stands in its braces is added to `held`."""
-        if isinstance(part, cst.FormattedStringText):
-            text = cst.ensure_type(cst.parse_expression(f'''"""{part.value} """'''), cst.SimpleString).evaluated_value
-            return str(text)[:-1]
-        assert isinstance(part, cst.FormattedStringExpression)
-        held.append(seen(self.frame.env, materialise(self.frame.ctx, self.evaluate(self.frame, part.expression))))
-        conversion = f"!{part.conversion}" if part.conversion else ""
-        spec = "".join(self.part(one, held) for one in part.format_spec or ())
-        return "{" + conversion + (f":{spec}" if spec else "") + "}"
+
+class Text(NamedTuple):
+    """A text that is made of values as the program runs, by `str.format` or by `%`."""
+
+    text: str
+    values: tuple[Value, ...] = ()
+    by_percent: bool = False
+
+
+def text_of(frame: Frame, node: cst.BaseExpression, evaluate: Evaluate) -> Text | None:
+    """The text that an expression makes: a string, an f-string, `"..." % x`, `"...".format(x)`, `str(x)`, or a sum of
+    those; None of any other expression."""
+
+    def of(one: cst.BaseExpression) -> Value:
+        return seen(frame.env, materialise(frame.ctx, evaluate(frame, one)))
+
+    match node:
+        case cst.SimpleString():
+            known = node.evaluated_value
+            return Text(_braced(known)) if isinstance(known, str) else None
+        case cst.Name():
+            named = frame.env.get(node.value)
+            return named.text if isinstance(named, Poison) else None
+        case cst.FormattedString():
+            held: list[Value] = []
+            return Text("".join(_part(part, of, held) for part in node.parts), tuple(held))
+        case cst.ConcatenatedString() | cst.BinaryOperation(operator=cst.Add()):
+            left, right = (text_of(frame, one, evaluate) for one in (node.left, node.right))
+            if left is None and right is None:
+                return None
+            left, right = left or _text(of(node.left)), right or _text(of(node.right))
+            if left is None or right is None or left.by_percent or right.by_percent:
+                return None
+            return Text(left.text + right.text, left.values + right.values)
+        case cst.BinaryOperation(operator=cst.Modulo(), left=cst.SimpleString() | cst.ConcatenatedString()):
+            template = text_of(frame, node.left, evaluate)
+            if template is None or template.values:
+                return None
+            given = of(node.right)
+            values = given.items if isinstance(given, TupleValue) and not given.is_list else (given,)
+            return Text(template.text.format(), tuple(values), by_percent=True)
+        case cst.Call(func=cst.Attribute(value=cst.SimpleString() as own, attr=cst.Name("format"))):
+            return _formatted(own.evaluated_value, node, of) if isinstance(own.evaluated_value, str) else None
+        case cst.Call(func=cst.Name("str" | "repr") as name, args=[cst.Arg(keyword=None, star="")]):
+            is_builtin = evaluate(frame, name) == Static({"str": str, "repr": repr}[name.value])
+            held = []
+            return Text(_hole(of(node.args[0].value), name.value[0], "", held), tuple(held)) if is_builtin else None
+    return None
+
+
+def named_text(frame: Frame, node: cst.Assign, evaluate: Evaluate) -> bool:
+    """Whether a statement gives a name to a text that is made as the program runs; what is raised, printed or logged on
+    this path may have it by that."""
+    (target,) = (one.target for one in node.targets) if len(node.targets) == 1 else (None,)
+    if not isinstance(target, cst.Name) or isinstance(node.value, cst.Name | cst.SimpleString):
+        return False
+    made = text_of(frame, node.value, evaluate)
+    if made is None or all(isinstance(value, ir.Const | Static) for value in made.values):
+        return False
+    frame.store(target.value, dataclasses.replace(MADE_TEXT, text=made))
+    return True
+
+
+def _text(value: Value) -> Text | None:
+    is_text = isinstance(value, Static) and isinstance(value.value, str)
+    return Text(_braced(value.value)) if isinstance(value, Static) and is_text else None
+
+
+def _braced(text: str) -> str:
+    """A text as `str.format` takes it."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _hole(value: Value, conversion: str, spec: str, held: list[Value]) -> str:
+    """What stands for a value in a text with formats; it is added to `held`."""
+    if isinstance(value, Static) and isinstance(value.value, str) and "{" not in spec:
+        known = {"r": repr, "a": ascii}.get(conversion, str)(value.value)
+        return _braced(format(known, spec))
+    if isinstance(value, TupleValue) and not spec:
+        inner = ", ".join(_hole(one, "r", "", held) for one in value.items)
+        single = "," if len(value.items) == 1 and not value.is_list else ""
+        return f"[{inner}]" if value.is_list else f"({inner}{single})"
+    held.append(value)
+    return "{" + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "") + "}"
+
+
+def literal_text(part: cst.FormattedStringText) -> str:
+    """What an f-string has between its braces, without escapes."""
+    text = cst.ensure_type(cst.parse_expression(f'''"""{part.value} """'''), cst.SimpleString).evaluated_value
+    return str(text)[:-1].replace("{{", "{").replace("}}", "}")
+
+
+def _part(part: cst.BaseFormattedStringContent, of: Callable[[cst.BaseExpression], Value], held: list[Value]) -> str:
+    """A part of an f-string as `str.format` takes it; what stands in its braces is added to `held`."""
+    if isinstance(part, cst.FormattedStringText):
+        return _braced(literal_text(part))
+    assert isinstance(part, cst.FormattedStringExpression)
+    within: list[Value] = []
+    value = of(part.expression)
+    spec = "".join(_part(one, of, within) for one in part.format_spec or ())
+    shown = cst.Module([]).code_for_node(part.expression) + "=" if part.equal is not None else ""
+    conversion = part.conversion or ("r" if part.equal is not None and not spec else "")
+    found = _braced(shown) + _hole(value, conversion, spec, held)
+    held += within
+    return found
+
+
+def _formatted(text: str, node: cst.Call, of: Callable[[cst.BaseExpression], Value]) -> Text | None:
+    """`text.format(...)`, the fields of which are taken in their order; None where they are parts of values."""
+    if any(argument.star for argument in node.args):
+        return None
+    given: dict[str, Value] = {}
+    for argument in node.args:
+        key = str(len(given)) if argument.keyword is None else argument.keyword.value
+        given[key] = of(argument.value)
+    held: list[Value] = []
+    pieces, count = "", 0
+    for literal, name, spec, conversion in string.Formatter().parse(text):
+        pieces += _braced(literal)
+        if name is None:
+            continue
+        key = name or str(count)
+        count += not name
+        if key not in given or "{" in (spec or ""):
+            return None
+        pieces += _hole(given[key], conversion or "", spec or "", held)
+    return Text(pieces, tuple(held))

@@ -394,7 +394,14 @@ class Expressions:
         return f"{self.globals.text(op.exception)}({', '.join(self.message(op))})"
 
     def message(self, op: ir.Raise) -> list[str]:
-        return [ir.quoted(a) if isinstance(a, str) else self.text(a) for a in op.args]
+        values = iter(op.values)
+
+        def argument(given: ir.Operand | str | ir.Made) -> str:
+            if isinstance(given, ir.Made):
+                return given.written([self.text(next(values)) for _ in range(given.count)])
+            return ir.quoted(given) if isinstance(given, str) else self.text(given)
+
+        return list(map(argument, op.args))
 
 
 def conditional(condition: Text, yes: Text, no: Text) -> Text:

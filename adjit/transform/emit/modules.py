@@ -12,6 +12,7 @@ import builtins
 import inspect
 import json
 import re
+import string
 import sys
 from collections.abc import Iterable
 from types import ModuleType
@@ -54,7 +55,7 @@ def module_text(
     parts = [
         "\n".join(filter(None, (*first, "\n\n".join(filter(None, paragraphs))))),
         *_together(head.definitions.values()),
-        f"{decorator}\n{emitted.text}".lstrip(),
+        f"{decorator}\n{_as_numba_raises(emitted.text) if decorator else emitted.text}".lstrip(),
     ]
     return "\n\n\n".join(part for part in parts if part)
 
@@ -182,6 +183,37 @@ class _Head:
             section = 0 if root in sys.stdlib_module_names else 2 if root == "adjit" else 1
             found[section].append(begins + ", ".join(sorted(self.imports[begins])))
         return ["\n".join(lines) for lines in found]
+
+
+def _as_numba_raises(text: str) -> str:
+    """The text with exceptions that say what is known before it runs, as numba puts no numbers into texts."""
+    if "raise " not in text:
+        return text
+    return libcst.parse_module(text).visit(_AsWritten()).code
+
+
+class _AsWritten(libcst.CSTTransformer):
+    """Texts that exceptions make of values as they are written: `"no root in {}".format(x)` says `no root in <x>`."""
+
+    def leave_Raise(self, original_node: libcst.Raise, updated_node: libcst.Raise) -> libcst.Raise:
+        call = updated_node.exc
+        if not isinstance(call, libcst.Call):
+            return updated_node
+        args = [argument.with_changes(value=_said(argument.value)) for argument in call.args]
+        return updated_node.with_changes(exc=call.with_changes(args=args))
+
+
+def _said(node: libcst.BaseExpression) -> libcst.BaseExpression:
+    code = libcst.Module([]).code_for_node
+    match node:
+        case libcst.SimpleString() | libcst.Integer() | libcst.Float() | libcst.UnaryOperation():
+            return node
+        case libcst.Call(func=libcst.Attribute(value=libcst.SimpleString() as own, attr=libcst.Name("format"))):
+            values = iter(node.args)
+            fields = string.Formatter().parse(str(own.evaluated_value))
+            text = "".join(f + ("" if name is None else f"<{code(next(values).value)}>") for f, name, _, _ in fields)
+            return libcst.SimpleString(ir.quoted(text))
+    return libcst.SimpleString(ir.quoted(f"<{code(node)}>"))
 
 
 class _Bare(libcst.CSTTransformer):

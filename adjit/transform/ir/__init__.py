@@ -90,7 +90,7 @@ from adjit.transform.ir.memory import (
     Transpose,
 )
 from adjit.transform.ir.places import Place
-from adjit.transform.ir.said import Said, quoted
+from adjit.transform.ir.said import Made, Said, quoted
 from adjit.transform.ir.walking import (
     Cloner,
     base_of,

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from adjit.transform.ir.core import Op, Operand, Region, Var, integer
 from adjit.transform.ir.nodes import node, once, operand, operands, region, results
+from adjit.transform.ir.said import Made
 
 _Control = TypeVar("_Control", bound="If | For | While")
 _Loop = TypeVar("_Loop", bound="For | While")
@@ -96,10 +97,12 @@ class While(Op):
 
 @node
 class Raise(Op):
-    """`raise exception(*args)`. `condition` None raises always; else only where it is false (`assert`)."""
+    """`raise exception(*args)`. `condition` None raises always; else only where it is false (`assert`). `values`: those
+    that arguments are made of."""
 
     exception: type[BaseException]
-    args: tuple[Operand | str, ...] = ()  # without variables
+    args: tuple[Operand | str | Made, ...] = ()  # without variables
+    values: tuple[Operand, ...] = operands(default=())
     condition: Operand | None = operand(default=None)
 
 

@@ -166,7 +166,14 @@ class _Printer:
                 return f"launch {op.kernel.name}[{self.operand(op.shape)}]({self.operands(op.args)})"
             case ir.Raise():
                 unless = "" if op.condition is None else f" unless {self.operand(op.condition)}"
-                return f"raise {op.exception.__name__}({self.operands(op.args)}){unless}"
+                values = iter(op.values)
+                args = (
+                    a.written([self.operand(next(values)) for _ in range(a.count)])
+                    if isinstance(a, ir.Made)
+                    else self.operand(a)
+                    for a in op.args
+                )
+                return f"raise {op.exception.__name__}({', '.join(args)}){unless}"
             case _:
                 raise NotImplementedError(type(op).__name__)
 

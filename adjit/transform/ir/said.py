@@ -1,13 +1,14 @@
-"""What a program says on its way: the callee of a call that prints, warns or logs.
+"""What a program says: the callee of a call that prints, warns or logs, and what an exception says of values.
 
 In: the function, and its arguments as they are written. Out: the callee of a `Call` that is an effect without results.
 
-    print("loss", loss)      Said(print, ("'loss', ", ""), is_native=True), of loss
+    print("loss", loss)                     Said(print, ("'loss', ", ""), is_native=True), of loss
+    raise ValueError(f"no root in {x}")     Made(1, "no root in {}"), of x
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,3 +37,21 @@ class Said:
     def arguments(self, operands: tuple[str, ...]) -> str:
         """The text between the parentheses, of the texts of the operands."""
         return self.pieces[0] + "".join(map("".join, zip(operands, self.pieces[1:], strict=True)))
+
+
+@dataclass(frozen=True)
+class Made:
+    """An argument of an exception that is made as the program runs, of the next `count` of its values: by `str.format`
+    of the text, or by `%`; without a text it is the value itself."""
+
+    count: int
+    text: str | None = None
+    by_percent: bool = False
+
+    def written(self, values: Sequence[str]) -> str:
+        """The expression, of the texts of the values."""
+        if self.text is None:
+            return values[0]
+        if self.by_percent:
+            return f"{quoted(self.text)} % ({''.join(f'{value}, ' for value in values).rstrip()})"
+        return f"{quoted(self.text)}.format({', '.join(values)})"

@@ -203,7 +203,9 @@ class _Verifier:
                 self.carried(op, body.args)
                 self.check(len(test.yields) == 1, f"the test yields {len(test.yields)} values")
                 self.boolean("the test", test.yields[0])
-            case ir.Raise(args=args, condition=condition):
+            case ir.Raise(args=args, condition=condition, values=values):
+                wanted = sum(a.count for a in args if isinstance(a, ir.Made))
+                self.check(wanted == len(values), "an exception has other values than its arguments are made of")
                 if condition is not None:
                     self.boolean("the condition", condition)
                 # passes see variables through `operands`, which the arguments of an exception are not among

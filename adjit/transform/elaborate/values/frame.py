@@ -26,6 +26,8 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values.values import (
     AWAY,
     COMMON,
+    MADE_TEXT,
+    WHERE_TEXTS_GO,
     Cell,
     Complex,
     Followed,
@@ -611,6 +613,8 @@ class Frame:
             )
         if isinstance(value, Poison) and value.is_deleted:
             raise self.ctx.unsupported(f"`{name}` is read after it may have been deleted", "Leave the `del` out.")
+        if isinstance(value, Poison) and value.why == MADE_TEXT.why:
+            raise self.ctx.not_constant(f"`{name}`, a string that is only known at run time", WHERE_TEXTS_GO)
         if isinstance(value, Poison):
             is_users = not name.startswith("%") and name not in self.source.made_up
             shown = f"`{name}`" if is_users else "the result"

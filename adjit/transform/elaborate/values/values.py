@@ -316,12 +316,18 @@ class Maybe:
 class Poison:
     """A name that holds things of different kinds, depending on the path taken, or nothing. Reading it is an error.
 
-    is_of_trips: of one kind when a loop starts, and of another one after a trip.
+    is_of_trips: of one kind when a loop starts, and of another one after a trip. text: a text that is made as the
+    program runs, on the path on which it was made (of `saying.py`).
     """
 
     why: str
     is_deleted: bool = False
     is_of_trips: bool = False
+    text: Any = None
+
+    def elsewhere(self) -> Poison:
+        """What is known of it where paths meet."""
+        return self if self.text is None else replace(self, text=None)
 
 
 Value = (
@@ -372,6 +378,8 @@ def as_stream(value: Value) -> Stream | None:
 
 AWAY = Poison("A loop over a generator assigns it while the generator reads it.")
 MADE_TEXT = Poison("It is a string that is only known at run time.")
+# what is said of such a string that goes elsewhere
+WHERE_TEXTS_GO = "Write it in the raise, assert, print, warning or log call, or remove it."
 MADE_BEFORE = Poison("It is a list of an earlier iteration of the loop.")
 
 
@@ -595,7 +603,7 @@ def structure(value: Value) -> Shape:
         return Shape("table", (structure(value.items),), (value.kind, value.default, value.limit is not None))
     if isinstance(value, Within):
         return Shape("within", (value.cell, value.path))
-    return Shape("poison" if isinstance(value, Poison) else "static", (value,))
+    return Shape("poison", (value.elsewhere(),)) if isinstance(value, Poison) else Shape("static", (value,))
 
 
 def _with_axes(item: Shape, buffers: Iterator[ir.Operand]) -> Shape:
