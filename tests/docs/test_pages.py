@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import adjit.api.functions  # noqa: F401  # registers stop_gradient, before registrations are taken back
 from adjit.rules import registry
 from tests.docs.blocks import ROOT, blocks_of, pages, program_of, run
 
