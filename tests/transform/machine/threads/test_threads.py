@@ -41,10 +41,10 @@ STRATEGIES = {
         "serial: an iteration starts from the most_bar that the last one left",
     ],
     "checked_trips": ["serial: an iteration may raise an error"],
-    "cells": ["parallel: x_bar disjoint; w_bar, s private to a chunk, added up in order"],
+    "cells": ["parallel: x_bar disjoint; w_bar, s one per chunk, added up in order"],
     "cells_kept": [
         "serial: an iteration may raise an error",
-        "parallel: x_bar disjoint; w_bar private to a chunk, added up in order",
+        "parallel: x_bar disjoint; w_bar one per chunk, added up in order",
     ],
     "swapped": ["parallel: y disjoint", "parallel: y_bar, x_bar disjoint"],
     "dependent": [
