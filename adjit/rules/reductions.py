@@ -180,10 +180,32 @@ def products_dot(a, a_dot, y, skips_nan):
     return y_dot
 
 
+def products_bar(a, y, y_bar, skips_nan):
+    flat, flat_bar = a.ravel(), np.zeros(a.size, a.dtype)
+    later = 0.0  # the adjoint of the product so far
+    for k in range(flat.size - 1, -1, -1):
+        later = later + y_bar[k]
+        if not (skips_nan and np.isnan(flat[k])):
+            if k > 0:
+                flat_bar[k] = unless_unread(later, y[k - 1])
+            else:
+                flat_bar[k] = later
+            later = unless_unread(later, flat[k])
+    return flat_bar.reshape(a.shape)
+
+
+def unless_unread(bar, partial):
+    """An adjoint times a partial; 0 where the adjoint is, whatever is missing."""
+    product = bar * partial
+    return 0.0 if bar == 0.0 and np.isnan(product) else product
+
+
 tangent(np.prod)(lambda a, a_dot, *, y: product_dot(a, a_dot, False))
 tangent(np.nanprod)(lambda a, a_dot, *, y: product_dot(a, a_dot, True))
 tangent(np.cumprod)(lambda a, a_dot, *, y: products_dot(a, a_dot, y, False))
 tangent(np.nancumprod)(lambda a, a_dot, *, y: products_dot(a, a_dot, y, True))
+adjoint(np.cumprod)(lambda a, *, y, y_bar: products_bar(a, y, y_bar, False))
+adjoint(np.nancumprod)(lambda a, *, y, y_bar: products_bar(a, y, y_bar, True))
 
 
 def cumsum_transpose(a, axis=None, dtype=None, *, y, y_bar):

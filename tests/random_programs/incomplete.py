@@ -22,7 +22,8 @@ _OF_TWO = (
     "np.where(np.isnan({a}), {b}, {a})", "np.where(np.isfinite({a}), {a} * {b}, {b})", "{a} * np.exp(-({b} ** 2))",
 )  # fmt: skip
 _OF_A_ROW = (
-    "np.cumsum({a})", "{a}[::-1]", "np.roll({a}, 1)", "np.concatenate(({a}[1:], {a}[:1]))", "np.diff({a}, prepend=0.1)",
+    "np.cumsum({a})", "np.cumprod(0.5 + {a})", "{a}[::-1]", "np.roll({a}, 1)", "np.concatenate(({a}[1:], {a}[:1]))",
+    "np.diff({a}, prepend=0.1)",
     "{a}[np.array([1, 0, 3, 3])]", "{a} - {a}[0]", "{a}.reshape(2, 2).T.ravel()", "np.cumsum({a}[::-1])[::-1]",
 )  # fmt: skip
 _OF_A_MATRIX = (

@@ -237,13 +237,14 @@ def filled_under_a_mask(p, y, missing):
 
 
 def running_sums(p, y, missing):
-    r, s, q = np.cumsum(y * p), np.cumsum(y * p), np.cumsum(y * p)
+    r, s, q, u = np.cumsum(y * p), np.cumsum(y * p), np.cumsum(y * p), np.cumprod(p - y)
     r[np.isnan(r)] = 0.0
+    u[np.isnan(u)] = 0.0
     for i in range(y.size):
         s[i] = s[i] if s[i] == s[i] else 0.25 * p[0]
         if i > 0:
             q[i] = p[i]
-    return np.sum(np.sin(r)) + r[0] + np.sum(s * s) + np.sum(q)
+    return np.sum(np.sin(r)) + r[0] + np.sum(s * s) + np.sum(q) + np.sum(u * u)
 
 
 def read_by_places(p, y, missing):
