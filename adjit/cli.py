@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import os
 import sys
 import traceback
 import warnings
@@ -42,7 +43,16 @@ from adjit.transform.source.derivative import Wrt, made, root
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; the exit status is 1 if adjit refuses the function."""
-    asked = _parser().parse_args(arguments)
+    try:
+        status = _run(_parser().parse_args(arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:  # what reads the output, such as `head`, has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    return status
+
+
+def _run(asked: argparse.Namespace) -> int:
     if asked.command == "cache":
         return _cache(asked.clear)
     try:

@@ -1,4 +1,6 @@
+import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numba
@@ -8,6 +10,8 @@ import pytest
 import adjit
 from adjit import cli
 from adjit.transform import pipeline
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
@@ -32,6 +36,13 @@ def test_forward(program, capsys):
     arguments = ["source", f"{program}:energy", "--wrt", "k, -2", "--types", "float64[:], float64", "--mode", "forward"]
     assert cli.main(arguments) == 0
     assert capsys.readouterr().out == "jvp (1, 0) 4\n"
+
+
+def test_a_reader_that_has_read_enough(program):
+    command = [sys.executable, "-m", "adjit", "cache"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == (b"", 0)
 
 
 def test_refusal(program, capsys):
