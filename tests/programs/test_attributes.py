@@ -90,3 +90,14 @@ def test_attributes_that_are_no_methods_are_refused(function: Any, what: str, ta
     with pytest.raises(adjit.Unsupported) as fault:
         adjit.grad(function, target=target)(np.array([1.1, 2.0]))
     assert what in str(fault.value)
+
+
+def size_of_a_list(x: Any) -> Any:
+    return x[0] / [x[0], x[1]].size  # type: ignore[attr-defined]
+
+
+def test_a_list_is_told_apart_from_an_array() -> None:
+    with pytest.raises(
+        adjit.Unsupported, match=r"a list of 2 has no attribute `size`(.|\n)*np.array\(...\) has `size`"
+    ):
+        adjit.grad(size_of_a_list)(np.array([1.1, 2.0]))

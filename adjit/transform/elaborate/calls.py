@@ -236,7 +236,9 @@ def _method_of(frame: Frame, owner: Value, name: str) -> Value:
     if not kinds or name in METHODS or name in HOST_METHODS or any(callable(getattr(k, name, None)) for k in kinds):
         return Method(owner, name)
     if not any(hasattr(kind, name) for kind in kinds):
-        raise frame.ctx.unsupported(f"{described(owner)} has no attribute `{name}`", "Check the name.")
+        is_of_arrays = bool({list, tuple} & {*kinds}) and hasattr(np.ndarray, name)
+        instead = f"Make it an array: np.array(...) has `{name}`." if is_of_arrays else "Check the name."
+        raise frame.ctx.unsupported(f"{described(owner)} has no attribute `{name}`", instead)
     raise frame.ctx.unsupported(
         f"the attribute `{name}` of {described(owner)}",
         "Decide it before the call, and pass the decision as an argument.",
