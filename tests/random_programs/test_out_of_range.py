@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import linecache
 import random
 import re
 import traceback
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 import adjit
@@ -134,3 +136,72 @@ def test_random_programs_that_go_beyond_their_arrays(first: int) -> None:
         assert not fault or fault.startswith("refused"), f"seed {seed}: {fault}\n{made.program.text}"
     assert counts[False] >= 3
     assert counts[True] <= max(2, counts[False])
+
+
+def counted(seed: int) -> tuple[str, tuple[object, ...]]:
+    """A random program with a loop that counts by itself, up or down, and arguments of random lengths."""
+    draw = random.Random(seed)
+    is_up, step = draw.random() < 0.6, draw.choice((1, 1, 2, 3))
+    end = draw.choice(("x.size", "y.size", "n", "x.size - 1", "n - 1", "x.size // 2", "min(n, y.size)"))
+    upper = (
+        f"i < {end}",
+        f"i <= {end} - 1",
+        f"i < {end} and j < x.size",
+        f"not (i >= {end})",
+        f"s < 3.0 and i < {end}",
+    )
+    test = draw.choice(upper if is_up else ("i >= 0", "i > 0", "i >= k and s < 9.0", "i > -1", "i > j"))
+    counts = [f"i += {step}" if is_up else f"i -= {step}"]
+    if draw.random() < 0.4:
+        counts = [
+            f"if s > 1.5: {counts[0]}",
+            draw.choice((f"else: {counts[0]}", "else: i += 1", f"else: j += 1; {counts[0]}")),
+        ]
+    reads = [
+        f"s += {draw.choice('xy')}[{draw.choice(('i', 'i', 'i', 'j', 'i - 1', 'i + 1', 'i + j'))}] ** 2"
+        for _ in range(2)
+    ]
+    if draw.random() < 0.4:
+        reads[0] = f"if {draw.choice(('s > 1.0', 'i > 0', 'j < i', 'i + 1 < x.size'))}: {reads[0]}"
+    parts = [reads[:1], counts, reads[1:], draw.choice(([], ["j += 1"], ["j -= 1"], ["if s > 1.0: j += 1"], ["j = i"]))]
+    draw.shuffle(parts)
+    heads = [f"while {test}:", f"while {test} and t < 20:", "for t in range(n):", "while True:"]
+    head = draw.choice(heads)
+    lines = [
+        "s, t = 0.0, 0",
+        f"i = {draw.choice(('0', '0', '1', 'k', 'x.size - 1', 'y.size - 1', 'n'))}",
+        f"j = {draw.choice(('0', 'x.size - 1', 'k'))}",
+        head,
+        *([f"    if not ({test}): break"] if head == heads[-1] else []),
+        *([] if head == heads[2] else ["    t += 1"]),
+        "    if t > 30: break",
+        *(f"    {line}" for part in parts for line in part),
+        "return s",
+    ]
+    text = "def program(x, y, n, k):\n" + "".join(f"    {line}\n" for line in lines)
+    x, y = (
+        np.array([draw.uniform(0.1, 1.0) for _ in range(size)])
+        for size in (draw.choice((0, 1, 3, 6)), draw.choice((1, 4, 7)))
+    )
+    return text, (x, y, draw.choice((0, 2, 4, 6)), draw.choice((0, 1, 2, -1)))
+
+
+@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.long) for first in range(10, 400, 10))])
+def test_counters_of_loops(first: int) -> None:
+    """Indices that are proved to be in range, or checked before the loop, are those of Python."""
+    for seed in range(first, first + 10):
+        text, arguments = counted(seed)
+        name = f"<counted {seed}>"
+        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+        scope: dict[str, object] = {"np": np}
+        exec(compile(text, name, "exec"), scope)
+        function = scope["program"]
+        derived = adjit.value_and_grad(function, wrt=("x", "y"), target="python")
+        try:
+            wanted = function(*arguments)
+        except IndexError as fault:
+            says = re.escape(str(fault).replace(" with", " of `x` with")).replace("of\\ `x`", "of `[xy]`")
+            with pytest.raises(IndexError, match=f"^{says}"):
+                derived(*arguments)
+        else:
+            assert derived(*arguments)[0] == pytest.approx(wanted, rel=1e-12), text
