@@ -40,7 +40,7 @@ from adjit.runtime.backend.caching import (
 )
 from adjit.runtime.compile import register
 from adjit.transform.source.derivative import Derivative
-from adjit.transform.source.outside import Changed, Reads, noting
+from adjit.transform.source.outside import Changed, Reads, Warned, noting, warn_at
 
 if TYPE_CHECKING:
     from adjit.transform.emit.emit import Emitted
@@ -101,11 +101,13 @@ class _Made(NamedTuple):
     written: tuple[Written, ...]
     changed: tuple[Changed, ...]
     memory: tuple[int, ...]
+    warned: tuple[Warned, ...]
 
 
 class _Kept(NamedTuple):
     """What is in an entry: the generated code, the machine code, and the symbols that this takes from elsewhere; and
-    what may not share memory with what (`outside_memory.py`), that from outside by where it stands in the key."""
+    what may not share memory with what (`outside_memory.py`), that from outside by where it stands in the key; and what
+    it warns of."""
 
     title: str
     text: str
@@ -115,6 +117,7 @@ class _Kept(NamedTuple):
     written: tuple[Written, ...]
     changed: tuple[Changed, ...]
     memory: tuple[int, ...]
+    warned: tuple[Warned, ...]
 
 
 class DerivativeCache(Cache):
@@ -163,6 +166,8 @@ class DerivativeCache(Cache):
             self.outside.add(kept.written, kept.changed, [key.memory[place] for place in kept.memory])
         self.reads.add(read)
         _count["hits"] += 1
+        for warned in kept.warned:
+            warn_at(warned)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -177,7 +182,7 @@ class DerivativeCache(Cache):
             return
         try:
             own = made.title, made.text, made.extensions
-            kept = _Kept(*own, packed_code(data), symbols(data), made.written, made.changed, made.memory)
+            kept = _Kept(*own, packed_code(data), symbols(data), made.written, made.changed, made.memory, made.warned)
             store.write(self._name_of(made.key), packed(tuple(kept)), made.as_module)
         except OSError as fault:
             self._refuse(f"the cache cannot be written: {fault}")
@@ -213,7 +218,8 @@ class DerivativeCache(Cache):
         as_module = module_text(emitted, is_tuned=True)
         written, changed = self.outside.named(read.written), self.outside.of_own(read.changed)
         memory = places_of(read.memory.values(), key.memory) if written or changed else ()
-        self._made[tuple(given)] = _Made(key.text, title, emitted.text, as_module, needed, written, changed, memory)
+        noted = written, changed, memory, tuple(sorted(read.warned))
+        self._made[tuple(given)] = _Made(key.text, title, emitted.text, as_module, needed, *noted)
 
     def text(self, given: Sequence[types.Type]) -> str | None:
         """The generated source for these types, if it is kept."""

@@ -432,6 +432,8 @@ class Walk:
         elif (path := path_of(value)) is not None:
             self.packages.add(path.partition(".")[0])
             self.text("known", path)
+        elif isinstance(value, BuiltinFunctionType) and (home := _home_of_builtin(value)) is not None:
+            self.text("known", home)  # of Python itself, whose version is in the key
         elif value is objmode:
             # what stands in its blocks is in the text and the code of the function
             self.text("known", "numba.objmode")
@@ -494,6 +496,13 @@ def path_of(value: Any) -> str | None:
             if found is value:
                 return f"{home}.{own_name}"
     return None
+
+
+def _home_of_builtin(value: BuiltinFunctionType) -> str | None:
+    """Where a module of Python's own has a function that is not written in Python, as `time.thread_time`."""
+    home, name = value.__module__, value.__name__
+    is_own = home in sys.stdlib_module_names and getattr(sys.modules.get(home), name, None) is value
+    return f"{home}.{name}" if is_own else None
 
 
 def _shown(value: Any) -> str:

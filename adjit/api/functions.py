@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -136,9 +137,10 @@ def jvp(
     spec = specification(function if whole is None else whole.function)
     _check_tuple(spec, primals)
     # what a method or a partial holds is an argument as well, which does not change
-    arguments = bind(spec, primals) if whole is None else whole.all(primals, {})
+    expected = derivatives.parameters(spec)
+    arguments = bind(spec, primals, expected) if whole is None else whole.all(primals, {})
     positions = range(len(primals)) if whole is None else whole.places(len(primals))
-    names = list(derivatives.parameters(spec).parameters)
+    names = list(expected.parameters)
     instead = "Give one tangent per argument, with the shape of the argument."
     tangents = parts_of(tangents, len(primals), f"the tangents of {shown(spec)} are", instead)
     laid = laid_out(spec, names, arguments)
@@ -580,10 +582,10 @@ def value_of(spec: Any, options: Options) -> Any:
     return derive(made, options)
 
 
-def bind(spec: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
+def bind(spec: Any, arguments: Sequence[Any], expected: inspect.Signature | None = None) -> tuple[Any, ...]:
     """The arguments with the defaults of those left out; WrongCall if there are too many or too few."""
     _check_tuple(spec, arguments)
-    return derivatives.bound(spec, arguments)
+    return derivatives.bound(spec, arguments, expected=expected)
 
 
 def _check_tuple(spec: Any, arguments: Any) -> None:

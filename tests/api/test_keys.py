@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import numpy as np
@@ -297,6 +298,18 @@ class Unknown(dict):
 
 class Mutable:
     step = 0.1
+
+
+def test_a_rule_for_a_builtin_of_python(monkeypatch):
+    before = key(square_of_it)
+    monkeypatch.setattr(registry.user, "entries", dict(registry.user.entries))
+    adjit.rules.constant(time.thread_time)
+    with_rule = key(square_of_it)
+    assert with_rule == key(square_of_it) != before
+
+
+def square_of_it(x):
+    return x * x
 
 
 def test_what_has_no_digest_has_no_key():

@@ -322,6 +322,27 @@ def test_a_leaf_that_only_decides_is_told_of_once():
         adjit.grad(loss, wrt="params['threshold']", **PYTHON)(params, X)
 
 
+def test_what_is_kept_on_disk_tells_of_it_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("ADJIT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("ADJIT_CACHE", "1")
+    monkeypatch.delenv("ADJIT_VERIFY", raising=False)
+
+    def made():
+        def scaled(p):
+            return p["w"] if p["w"] > p["threshold"] else -p["w"]
+
+        return adjit.grad(scaled)
+
+    for count in range(2):
+        hits = adjit.cache_info().hits
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert made()({"w": 2.0, "threshold": 0.5}) == {"w": 1.0, "threshold": 0.0}
+        assert [(one.category, one.filename) for one in told] == [(adjit.OnlyDecides, __file__)]
+        assert "threshold" in str(told[0].message)
+        assert adjit.cache_info().hits - hits == count
+
+
 def test_a_row_of_a_jacobian():
     def landing(v):
         x, y, t = 0.0, 10.0, 0.0

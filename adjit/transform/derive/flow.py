@@ -22,9 +22,8 @@ from adjit.transform import ir
 from adjit.transform.derive.control import Dependences
 from adjit.transform.rewrite.notes import Elaborated, Record
 from adjit.transform.source.derivative import Derivative, Structured, shown
+from adjit.transform.source.outside import warn_at
 from adjit.transform.source.structures import paths
-
-_told: dict[Any, Any] = {}  # Python's list of what was said once
 
 
 class Wanted(NamedTuple):
@@ -122,7 +121,7 @@ def _warn(function: ir.Function, op: ir.Op, what: str) -> None:
     if place is None:
         warnings.warn(text, OnlyDecides, stacklevel=2)
     else:
-        warnings.warn_explicit(text, OnlyDecides, place.filename, place.line, registry=_told)
+        warn_at((text, place.filename, place.line))
 
 
 def _place(function: ir.Function, op: ir.Op) -> Place | None:

@@ -305,10 +305,15 @@ def _parameters(spec: Any) -> inspect.Signature:
 
 
 def bound(
-    spec: Any, arguments: Sequence[Any], keywords: Mapping[str, Any] = MappingProxyType({}), name: str = ""
+    spec: Any,
+    arguments: Sequence[Any],
+    keywords: Mapping[str, Any] = MappingProxyType({}),
+    name: str = "",
+    expected: inspect.Signature | None = None,
 ) -> tuple[Any, ...]:
-    """The arguments of a call with the defaults of those left out; raises WrongCall."""
-    expected = named_parameters(spec)
+    """The arguments of a call with the defaults of those left out; raises WrongCall. `expected`: the parameters, where
+    the caller has asked for them."""
+    expected = expected or named_parameters(spec)
     check_call(name or shown(spec), expected, len(arguments), keywords)
     found = expected.bind(*arguments, **keywords)
     found.apply_defaults()

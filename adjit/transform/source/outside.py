@@ -15,6 +15,7 @@ import functools
 import inspect
 import operator
 import struct
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,6 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from adjit.errors import OnlyDecides
 from adjit.transform.source.code_names import globals_in
 
 MISSING = object()
@@ -32,6 +34,8 @@ _Found = TypeVar("_Found")
 # a list, dictionary or object that is changed: the parameter, the places of parts that lead there, and whether what is
 # in it may be, too
 Changed = tuple[str, tuple[int, ...], bool]
+Warned = tuple[str, str, int]  # a text, at a line of a file
+_told: dict[Any, Any] = {}  # Python's list of what was said once
 
 
 class Reads:
@@ -41,6 +45,7 @@ class Reads:
     written: the arguments that functions write into, as (function, name of the parameter, places in tuples that lead
              there)
     changed: the lists, dictionaries and objects among the arguments that functions change
+    warned:  what was warned of (`OnlyDecides`), as (text, file, line)
     """
 
     def __init__(self) -> None:
@@ -48,6 +53,7 @@ class Reads:
         self.memory: dict[int, Any] = {}
         self.written: set[tuple[FunctionType, str, tuple[int, ...]]] = set()
         self.changed: set[tuple[FunctionType, Changed]] = set()
+        self.warned: set[Warned] = set()
         self._found: dict[tuple[int, object], tuple[_Look, Any, Any]] = {}
         self._is_mixed = False  # whether one place had two values
 
@@ -65,6 +71,7 @@ class Reads:
         self.memory |= others.memory
         self.written |= others.written
         self.changed |= others.changed
+        self.warned |= others.warned
         self._is_mixed |= others._is_mixed
         for place, found in others._found.items():
             self._note(place, *found)
@@ -280,6 +287,15 @@ def argument_changed(function: FunctionType, changed: Changed) -> None:
     reads = _under_way.get()
     if reads is not None:
         reads.changed.add((function, changed))
+
+
+def warn_at(warned: Warned) -> None:
+    """Warns OnlyDecides at a line, and takes note of it: what is kept on disk warns of the same."""
+    reads = _under_way.get()
+    if reads is not None:
+        reads.warned.add(warned)
+    text, filename, line = warned
+    warnings.warn_explicit(text, OnlyDecides, filename, line, registry=_told)
 
 
 def contents_read(container: Any) -> None:
