@@ -40,7 +40,6 @@ import numpy as np
 from numba import types
 from numba.extending import overload, typeof_impl
 
-from adjit import rules
 from adjit.api.arguments import as_given, has_typed
 from adjit.api.bound import BoundDerived, bound
 from adjit.api.branches import by_branch, has_paths
@@ -66,7 +65,6 @@ from adjit.api.trees import (
 )
 from adjit.errors import Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.rules.library_functions import as_python
-from adjit.runtime.library import held
 from adjit.runtime.library import stop_gradient as stop_gradient
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import WIDEST, Derivative, Wrt, of_structures, shown, specification
@@ -458,8 +456,6 @@ def vmap(function: Any = None, in_axes: Any = 0, out_axes: int = 0, **options: A
     in_axes = derivatives.axes_by_name(specification(whole.function), in_axes, whole.signature.parameters)
     return BoundDerived(derive(derivatives.mapping(whole.function, in_axes, out_axes, **settings), chosen), whole, 0)
 
-
-rules.constant(stop_gradient, held)
 
 # what they make inside a function that is differentiated is a derivative as well
 DERIVING.update(

@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 
 from adjit.rules.registry import builtin
+from adjit.runtime.library.hints import held, stop_gradient
 
 constant = builtin.constant
+
+constant(stop_gradient, held)
 
 # ------------------------------------------------------------------------------------------------------------- rounding
 

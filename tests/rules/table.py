@@ -30,6 +30,7 @@ from adjit.rules.complex_matrices import (
 )
 from adjit.rules.linear_algebra import cofactors
 from adjit.rules.of_real_numbers import real_eig, real_eigvals
+from adjit.runtime.library import held
 from tests.rules import rows as at
 from tests.rules import (
     sampling_rows,
@@ -473,8 +474,9 @@ CONSTANTS: list[Row] = [
 # Registered without an example: on static things or integers alone, without a result, or without a derivative rule.
 WITHOUT_EXAMPLE: tuple[Any, ...] = (
     *WITHOUT_TRANSFORMS,
-    stop_gradient, operator.is_, operator.is_not, operator.contains, operator.truth, np.isnat, np.isneginf,
-    np.isposinf, np.isreal, np.iscomplex, np.isscalar, np.isin, np.argpartition, np.argwhere, np.broadcast_shapes,
+    stop_gradient, held, operator.is_, operator.is_not, operator.contains, operator.truth, np.isnat,
+    np.isneginf, np.isposinf, np.isreal, np.iscomplex, np.isscalar, np.isin, np.argpartition, np.argwhere,
+    np.broadcast_shapes,
     *sampling_rows.WITHOUT_EXAMPLE, *scipy_rows.WITHOUT_EXAMPLE, *scipy_linalg_rows.WITHOUT_EXAMPLE,
     *scipy_sample_rows.WITHOUT_EXAMPLE, *scipy_sparse_rows.WITHOUT_EXAMPLE,
 )  # fmt: skip
