@@ -322,3 +322,25 @@ def test_rows_that_overflow_and_are_not_read_are_named():
         assert np.isnan(adjit.grad(overflowing, target="python", strategy=CHEAPEST)(np.full(17, 3.0))).any()
         with pytest.raises(FloatingPointError, match="test_not_finite"):
             adjit.grad(overflowing, debug="nan", target="python")(np.full(17, 3.0))
+
+
+def roots_of_what_stays_zero(x, w):
+    return np.sum(np.sqrt(w * x)) + np.sum(np.sqrt(x - x[0]))
+
+
+def roots_of_what_is_chosen(x, w):
+    products, apart = w * x, x - x[0]
+    roots = np.where(w > 0.0, np.sqrt(np.where(w > 0.0, products, 1.0)), 0.0)
+    return np.sum(roots) + np.sum(np.where(apart > 0.0, np.sqrt(np.where(apart > 0.0, apart, 1.0)), 0.0))
+
+
+def test_a_root_of_what_stays_zero():
+    """The adjoint of the root's argument is infinite, and only forward mode knows that nothing moves it."""
+    x, w = np.array([1.0, 4.0, 9.0]), np.array([0.0, 1.0, 0.0])
+    wanted = differences(roots_of_what_stays_zero, x, w)
+    with np.errstate(all="ignore"):
+        found = adjit.jacfwd(roots_of_what_stays_zero, target="python", strategy=CHEAPEST)(x, w)
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
+        reverse = adjit.grad(roots_of_what_stays_zero, target="python", strategy=CHEAPEST)(x, w)
+    np.testing.assert_array_equal(np.isnan(reverse), [True, False, True])
+    both_ways(roots_of_what_is_chosen, x, w, target="python", strategy=CHEAPEST)
