@@ -117,5 +117,5 @@ def test_without_matplotlib_the_extra_is_named(draw, monkeypatch):
 
 
 def test_sizes_are_tuples_of_arguments():
-    with pytest.raises(WrongCall, match="tuples of arguments"):
+    with pytest.raises(WrongCall, match="one tuple of arguments per size"):
         adjit.plot.tape(GRADIENT, *CALLS[0])

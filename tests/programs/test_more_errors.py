@@ -763,7 +763,15 @@ for thing, message in (
         """
         SourceUnavailable: an object of type str is not a function
           adjit reads functions, lambdas and functions that numba compiles.
-          Pass the function.
+          Pass the function itself, and the arguments to its derivative: adjit.grad(f)(x), not adjit.grad(f(x)).
+        """,
+    ),
+    (
+        np.ones(3),
+        """
+        SourceUnavailable: an object of type ndarray is not a function
+          adjit reads functions, lambdas and functions that numba compiles.
+          Pass the function itself, and the arguments to its derivative: adjit.grad(f)(x), not adjit.grad(f(x)).
         """,
     ),
     (
@@ -771,7 +779,7 @@ for thing, message in (
         """
         SourceUnavailable: an object of type float is not a function
           adjit reads functions, lambdas and functions that numba compiles.
-          Pass the function.
+          Pass the function itself, and the arguments to its derivative: adjit.grad(f)(x), not adjit.grad(f(x)).
         """,
     ),
 ):

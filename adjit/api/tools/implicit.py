@@ -29,7 +29,7 @@ from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.compile import register
 from adjit.runtime.library import krylov
 from adjit.transform.source.callables import python_function
-from adjit.transform.source.derivative import Derivative, parameters, shown, unused
+from adjit.transform.source.derivative import Derivative, parameters, shown, specification, unused
 
 _LINEAR = ("lu", "gmres", "cg")
 
@@ -89,7 +89,7 @@ def fixed_point(step: Callable[..., Any], *, tolerance: float = 1e-12, most: int
     By the start it is zero. Raises ValueError where it does not converge in `most` steps, WrongCall for a step that
     takes nothing but x.
     """
-    names = list(parameters(step).parameters)
+    names = list(parameters(specification(step)).parameters)
     if len(names) < 2:
         raise WrongCall(
             f"fixed_point of {shown(step)}, which takes {len(names)} argument{'s' * (len(names) != 1)}",
@@ -131,7 +131,7 @@ def has_settled(found: Any, before: Any, tolerance: float) -> Any:
 
 def _names(solver: Any, equation: Any) -> list[str]:
     """The solver's parameters, which are those of the equation after the first one."""
-    own, others = parameters(solver).parameters, parameters(equation).parameters
+    own, others = (parameters(specification(one)).parameters for one in (solver, equation))
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in (*own.values(), *others.values())):
         raise WrongCall(
             f"{shown(solver)} has `*` or `**` parameters, or {shown(equation)} has",

@@ -39,7 +39,7 @@ def python_function(function: object) -> FunctionType:
     of_kernel = own_attribute(function, "py_func")
     if isinstance(of_kernel, FunctionType):
         return of_kernel
-    raise _no_function(function)
+    raise no_function(function)
 
 
 def compiled_by(function: object) -> Any:
@@ -68,7 +68,8 @@ def is_called_as(thing: Any, kind: type) -> bool:
     return isinstance(thing, kind) and called is inspect.getattr_static(kind, "__call__")
 
 
-def _no_function(thing: Any) -> SourceUnavailable:
+def no_function(thing: Any) -> SourceUnavailable:
+    """The refusal of an argument that is not a function, with what to pass instead."""
     reads = "adjit reads functions, lambdas and functions that numba compiles."
     if isinstance(thing, type):
         what = f"{thing.__qualname__} is a class, not a function"
@@ -83,7 +84,9 @@ def _no_function(thing: Any) -> SourceUnavailable:
     return SourceUnavailable(
         f"an object of type {type(thing).__name__} is not a function",
         why=reads,
-        instead="Write a function that takes its contents as arguments." if callable(thing) else "Pass the function.",
+        instead="Write a function that takes its contents as arguments."
+        if callable(thing)
+        else "Pass the function itself, and the arguments to its derivative: adjit.grad(f)(x), not adjit.grad(f(x)).",
     )
 
 

@@ -22,7 +22,7 @@ from numba import types
 
 from adjit.errors import WrongCall, WrongWrt
 from adjit.runtime.library import own_attribute
-from adjit.transform.source.callables import python_function
+from adjit.transform.source.callables import no_function, python_function
 from adjit.transform.source.callables import signature as own_signature
 from adjit.transform.source.marks import Checkpointed
 from adjit.transform.source.outside import definition_read, while_it_holds
@@ -184,6 +184,9 @@ def _is_axis(axis: Any) -> bool:
 
 def specification(function: Any) -> Any:
     """What a Derivative is made of: the derivative that `function` computes, or the function itself."""
+    # an array, a list, a dictionary: tables of functions have no place for it
+    if not callable(function) and type(function).__hash__ is None:
+        raise no_function(function)
     if isinstance(function, Checkpointed):
         function = function.function  # which says something to those who call it
     return derivative_of(function) or function
