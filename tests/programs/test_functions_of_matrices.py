@@ -271,6 +271,108 @@ def test_the_choice_of_vectors_is_nan(function):
             derivative(function, debug="nan", target="python")(MATRICES["nearly, 1e-14"])
 
 
+def by_an_element_of_memory(a):
+    w, v = np.linalg.eigh(a)
+    kept, found = np.zeros(1), np.zeros((3, 3))
+    for k in range(w.size):
+        kept[0] = np.exp(w[k])
+        for i in range(w.size):
+            found[i, k] = v[i, k] * kept[0]
+    return np.sum(found @ v.T * WEIGHTS)
+
+
+def by_steps_of_newton(a):
+    w, v = np.linalg.eigh(a)
+    found = np.zeros((3, 3))
+    for k in range(w.size):
+        x = 3.0
+        while abs(x * x - w[k]) > 1e-12:
+            x = 0.5 * (x + w[k] / x)
+        for i in range(w.size):
+            found[i, k] = v[i, k] * x
+    return np.sum(found @ v.T * WEIGHTS)
+
+
+def by_carried_products(a):
+    w, v = np.linalg.eigh(a)
+    found = np.zeros((3, 3))
+    for k in range(w.size):
+        power, last = w[k], 1.0
+        for _ in range(2):
+            last = power
+            power = power * w[k]
+        for i in range(w.size):
+            found[i, k] = v[i, k] * (power + last)
+    return np.sum(found @ v.T * WEIGHTS)
+
+
+def by_a_sum_beside(a):
+    w, v = np.linalg.eigh(a)
+    total = 0.0
+    for k in range(w.size):
+        carried = 0.0
+        for j in range(3):
+            half = 0.5 * carried
+            carried = carried + w[k] * j
+            for i in range(w.size):
+                total += v[i, k] * half * v[0, k] * WEIGHTS[i, j]
+    return total
+
+
+def by_rows_of_weights(a):
+    w, v = np.linalg.eigh(a)
+    found = np.zeros((3, 3))
+    for k in range(w.size):
+        own = WEIGHTS[k]
+        for i in range(w.size):
+            found[i, k] = v[i, k] * own[0] * w[k]
+    return np.sum(found @ v.T * WEIGHTS)
+
+
+def by_matrices_of_each_value(a):
+    w, v = np.linalg.eigh(a)
+    found = np.zeros(3)
+    for k in range(w.size):
+        inverse = np.linalg.inv(np.eye(3) + w[k] * np.ones((3, 3)))
+        own = (inverse @ np.ones(3)) * w[k]
+        found = found + v[:, k] * own[0] * v[1, k]
+    return np.sum(found * WEIGHTS[0])
+
+
+def by_sums_and_constants(a):
+    w, v = np.linalg.eigh(a)
+    found = np.zeros((3, 3))
+    for i in range(w.size):
+        for k in range(w.size):
+            total = 0.0
+            for j in range(w.size):
+                total += v[j, k] * WEIGHTS[i, j]
+                total += 0.25
+            found[i, k] = total * w[k]
+    return np.sum(found @ v.T * WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [
+        [by_an_element_of_memory, by_steps_of_newton, by_carried_products, by_a_sum_beside],
+        [by_rows_of_weights, by_matrices_of_each_value, by_sums_and_constants],
+    ],
+)
+def test_what_depends_on_values_in_other_ways_is_right_or_nan(functions):
+    for function in functions:
+        for name in ("two equal, turned", "none"):
+            a = MATRICES[name]
+            with np.errstate(all="ignore"):
+                reverse, forward = adjit.grad(function, **PLAIN)(a), adjit.jacfwd(function, **PLAIN)(a)
+            assert np.array_equal(np.isnan(reverse), np.isnan(forward))
+            wanted = differences(function, a)
+            known = ~np.isnan(reverse)
+            assert known.all() or name != "none"
+            np.testing.assert_allclose(reverse[known], wanted[known], atol=1e-6 * np.abs(wanted).max())
+            np.testing.assert_allclose(forward[known], reverse[known], rtol=1e-8, atol=1e-9 * np.abs(wanted).max())
+
+
 def replaced_in_place(a):
     w, v = np.linalg.eigh(a)
     w[w < 0.5] = 0.0

@@ -75,6 +75,15 @@ SPACES = (
     "u, s, vt = np.linalg.svd(B)\nt += np.sum((u @ vt) * A)",
     "t += np.sum(np.linalg.svd(B)[1] ** 3) + np.linalg.norm(B) + np.linalg.norm(A - A)",
     "t += np.linalg.slogdet(A)[1] + np.sum(np.linalg.inv(B) * A)",
+    # functions of a matrix, and parts of it
+    "e, u = np.linalg.eigh(A)\nt += np.sum((u * np.sqrt(e)) @ u.T * B)",
+    "e, u = np.linalg.eigh(A)\nt += np.sum(u @ np.diag(np.exp(-0.4 * e)) @ u.T * B)",
+    "e, u = np.linalg.eigh(A)\nq = u.T @ B[0]\nt += np.sum(u @ (q / (e + 0.5)) * B[1]) + np.sum(q**2 * np.log(e))",
+    "e, u = np.linalg.eigh(A)\nfor k in range(e.size):\n    t += e[k] ** 1.5 * np.sum(np.outer(u[:, k], u[:, k]) * B)",
+    "e, u = np.linalg.eigh(A)\nt += np.sum(u @ ((u.T @ B @ u) / (e[:, None] + e[None, :])) @ u.T)",
+    "e, u = np.linalg.eigh(A)\nt += np.sum((u[:, 2:] * e[2:]) @ u[:, 2:].T * B)",
+    "u, s, vt = np.linalg.svd(B)\nt += np.sum(u[:, :1] * s[:1] @ vt[:1] * A)",
+    "u, s, vt = np.linalg.svd(B)\nt += np.sum((u * np.maximum(s - 0.5, 0.0)) @ vt * A)",
 )
 TURN = np.linalg.qr(np.array([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0], [1.5, 0.7, 1.0]]))[0]
 ARRAYS = "x, y, w, missing, A, B"

@@ -169,6 +169,7 @@ class _Change:
         self.found: dict[ir.Operand, ir.Operand] = {}
         self.around = Env()
         self._turned: dict[tuple[ir.Operand, int], ir.Var] = {}
+        self._carried: dict[tuple[ir.Operand, ir.Operand], ir.Operand] = {}
         self._known: dict[tuple[object, ...], tuple[Env, list[ir.Op], ir.Operand | None]] = {}
         self._visible = mixing.spaces.defined_before(root)
         self._last = max(mixing.spaces.order(op) for op in ir.with_inner(root))
@@ -286,8 +287,9 @@ class _Change:
             return self.found[value]
         if value not in self.spaces.met:
             return None
-        op = self.made[value]
-        assert isinstance(op, ir.Call)
+        op = self.made.get(value)
+        if not isinstance(op, ir.Call):
+            raise Unproven
         found = self.through(op, env, self.mixed)
         if self.spaces.meets(op):
             found = self.plus(found, self.product(op, env))
@@ -317,19 +319,43 @@ class _Change:
 
     def turned(self, value: ir.Operand, counter: ir.Operand, env: Env) -> ir.Operand | None:
         """What the vectors of equal values add to a number that is made of vectors, each weighed by the mixing."""
-        if self.spaces.number(value).degrees.get(counter, 0) == 0:
+        if (value, counter) in self._carried:
+            return self._carried[value, counter]
+        number = self.spaces.number(value)
+        if all(one.degrees.get(counter, 0) == 0 for one in (number, *(number.terms or ()))):
             return None
 
         def work() -> ir.Operand | None:
-            op = self.made[value]
+            op = self.made.get(value)
             if isinstance(op, ir.Load):
                 return self.turned_element(op, counter, env)
             if isinstance(op, ir.If):
                 return self.of_branches(op, env, lambda side: self.turned(side, counter, env))
-            assert isinstance(op, ir.Call)
+            if isinstance(op, ir.For):
+                return self.turned_sum(op, op.outs.index(value), counter, env)
+            if not isinstance(op, ir.Call):
+                raise Unproven
             return self.through(op, env, lambda a, env: self.turned(a, counter, env))
 
         return self.once(("turned", value, counter), env, work)
+
+    def turned_sum(self, op: ir.For, place: int, counter: ir.Operand, env: Env) -> ir.Operand:
+        """The same of a sum that a loop carries."""
+        slot = op.slots[place]
+        zero = typed_const(0, slot.arg.type)
+
+        def trip(own: ir.Operand, total: ir.Operand) -> Sequence[ir.Operand]:
+            inner = Env(env)
+            inner[op.body.args[0]] = own
+            self._carried[slot.arg, counter] = total
+            found = self.turned(slot.yielded, counter, inner)
+            del self._carried[slot.arg, counter]
+            return [total if found is None else found]
+
+        init = self.turned(slot.init, counter, env) or zero
+        args = [ir.Var(slot.arg.name, slot.arg.type)]
+        stop, name = self.value(op.stop, env), op.body.args[0].name
+        return self.builder.fold(stop, name, [init], args, trip, order_free=op.order_free)[0]
 
     def turned_element(self, op: ir.Load, counter: ir.Operand, env: Env) -> ir.Operand | None:
         array, index = self.through_views(op.array, op.index)
@@ -419,17 +445,25 @@ class _Change:
         how: Callable[[ir.Operand, ir.Operand, Env], ir.Operand | None],
     ) -> ir.Operand | None:
         """The same of what is stored in an array."""
-        store = self.spaces.stored(array)
-        nest = self.uses.within(store, self.uses.home[self.made[array]])
-        if store.add or nest is None or not all(isinstance(op, ir.For) for op in nest[:-1]):
-            raise Unproven
+        store, inner = self.stored(array, index, env)
         places = [own for own, place in zip(store.index, index, strict=True) if self.spaces.counter(place) is counter]
         if counter in self.spaces.entries(array).at:
             places.append(counter)
         if len(set(places)) != 1:
             raise Unproven
-        inner = Env({own: self.value(place, env) for own, place in zip(store.index, index, strict=True)})
         return how(store.value, places[0], inner)
+
+    def stored(self, array: ir.Operand, index: Sequence[ir.Operand], env: Env) -> tuple[ir.Store, Env]:
+        """The store that fills an array, and what its counters are where an element is read."""
+        if array not in self.made:
+            raise Unproven
+        store = self.spaces.stored(array)
+        nest = self.uses.within(store, self.uses.home[self.made[array]])
+        if store.add or nest is None or not all(isinstance(op, ir.For) for op in nest[:-1]):
+            raise Unproven
+        inner = Env(env)
+        inner.update({own: self.value(place, env) for own, place in zip(store.index, index, strict=True)})
+        return store, inner
 
     def through_views(self, array: ir.Operand, index: Sequence[ir.Operand]) -> tuple[ir.Operand, Sequence[ir.Operand]]:
         """The array that an element is of, and its index there, behind views of all its elements."""
@@ -476,7 +510,13 @@ class _Change:
             assert found is not None
             return found
         if isinstance(op, ir.Load):
-            self.stays(op, op.array)
+            array, index = self.through_views(op.array, op.index)
+            if isinstance(array, ir.Var) and array not in self._visible:
+                store, inner = self.stored(array, index, env)
+                return self.value(store.value, inner)
+            self.stays(op, array)
+            places = [self.value(place, env) for place in index]
+            return self.builder.load(array, places)
         again = self.again(op, env)
         return again.results[op.results.index(value)]
 

@@ -46,11 +46,12 @@ class Index(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """An array: the index of each axis, or None; counters of loops around that are indices of all of it, with
-    degrees."""
+    """An array: the index of each axis, or None; counters of loops around that are indices of all of it, with degrees;
+    other counters that it depends on."""
 
     axes: tuple[Index | None, ...]
     at: Mapping[ir.Operand, int] = {}
+    other: frozenset[ir.Operand] = frozenset()
 
     @property
     def has_vectors(self) -> bool:
@@ -113,6 +114,7 @@ class Spaces:
         self.products: list[ir.Call] = []
         self._conditions: list[Number] = []
         self._filled: dict[ir.Operand, Entries] = {}
+        self._stores = self.aliases.stores()
         self._function = function
         self._known_before = self.defined_before(call)
         self._order = {op: k for k, op in enumerate(function.body.inside)}
@@ -146,11 +148,26 @@ class Spaces:
         return Number(other=frozenset((operand,))) if operand in self.uses.counters else PLAIN
 
     def entries(self, array: ir.Operand) -> Entries:
-        found = self.arrays.get(array)
-        if found is not None:
-            return found
-        assert ir.is_array(array)
-        return Entries((None,) * array_type_of(array).ndim)
+        return self.arrays.get(array) or Entries((None,) * array_type_of(array).ndim)
+
+    def counters_around(self, op: ir.Op) -> frozenset[ir.Operand]:
+        """The counters of the loops that an operation stands in."""
+        return frozenset(loop.body.args[0] for loop in self.uses.around[op] if isinstance(loop, ir.For))
+
+    def others(self, array: ir.Operand, op: ir.Op) -> frozenset[ir.Operand]:
+        """The counters that what an operation reads of an array depends on, beside its indices."""
+        if array in self.arrays:
+            return self.arrays[array].other
+        found: frozenset[ir.Operand] = frozenset()
+        sources: list[ir.Op] = list(self._stores.get(self.aliases.find(array), ()))
+        while isinstance(made := self.made.get(array), ir.VIEWS):
+            found = found.union(*(self.number(o).other for o in made.operands[1:]))
+            array = made.operands[0]
+        if made is not None:
+            sources.append(made)
+        elif isinstance(array, ir.Var) and array not in self._function.body.args:
+            return self.counters_around(op)
+        return found.union(*(self.counters_around(op) & self.counters_around(source) for source in sources))
 
     def counter(self, index: ir.Operand) -> ir.Operand:
         """The counter that an index is, also of an axis that may be stretched."""
@@ -205,6 +222,7 @@ class Spaces:
                     self._product(op)
                 else:
                     self._leave(op.args)
+                    self._unknown(op)
             case ir.Load():
                 self.numbers[op.out] = self._loaded(op)
             case ir.Store():
@@ -226,10 +244,18 @@ class Spaces:
                 self._loop(op)
             case ir.If():
                 self._branch(op)
-            case ir.Extent() | ir.Alloc() | ir.Comment() | ir.Raise():
+            case ir.Extent():
+                self.numbers[op.out] = Number(other=self.others(op.array, op))
+            case ir.Alloc() | ir.Comment() | ir.Raise():
                 pass
             case _:
                 self._leave(op.reads)
+                self._unknown(op)
+
+    def _unknown(self, op: ir.Op) -> None:
+        """Its results may depend on all that is at hand."""
+        other = self.counters_around(op)
+        self.numbers.update({out: Number(other=other) for out in op.results if not ir.is_array(out)})
 
     def _leave(self, operands: Sequence[ir.Operand]) -> None:
         """What goes where it is not followed."""
@@ -250,6 +276,7 @@ class Spaces:
     def _product(self, op: ir.Call) -> None:
         left, right = (self.entries(a) for a in op.args)
         if not (left.has_vectors or right.has_vectors):
+            self._unknown(op)
             return
         one, two = left.axes[-1], right.axes[0]
         if one is None or two is None:
@@ -260,7 +287,10 @@ class Spaces:
         elif one.of != two.of or (one.degree, two.degree) != (1, 1):
             raise Unproven
         at = {k: left.at.get(k, 0) + right.at.get(k, 0) for k in (*left.at, *right.at)}
-        found = Entries((*left.axes[:-1], *right.axes[1:]), at)
+        other = self.others(op.args[0], op) | self.others(op.args[1], op)
+        found = Entries((*left.axes[:-1], *right.axes[1:]), at, other)
+        if not other.isdisjoint(at):
+            raise Unproven
         if any(axis is not None and axis.degree != 1 for axis in found.axes) or any(d > 2 for d in at.values()):
             raise Unproven
         if op in self.products and not found.is_plain:
@@ -269,8 +299,8 @@ class Spaces:
         if ir.is_array(out):
             if not found.is_plain:
                 self.arrays[out] = found
-        elif at:
-            self.numbers[out] = Number(at)
+        else:
+            self.numbers[out] = Number(at, other)
 
     def _slice(self, op: ir.Slice) -> None:
         given, place = self.entries(op.base), 0
@@ -293,7 +323,10 @@ class Spaces:
                 axes.append(index)
             else:
                 axes.append(self._part(selector, index))
-        found = given._replace(axes=tuple(axes), at=at)
+        other = given.other.union(*(self.number(o).other - at.keys() for o in op.operands[1:]))
+        found = given._replace(axes=tuple(axes), at=at, other=other)
+        if not other.isdisjoint(at) and found.has_vectors:
+            raise Unproven
         if not found.is_plain:
             self.arrays[op.out] = found
 
@@ -336,7 +369,7 @@ class Spaces:
     def _loaded(self, op: ir.Load) -> Number:
         given = self.entries(op.array)
         degrees: dict[ir.Operand, int] = dict(given.at)
-        other: frozenset[ir.Operand] = frozenset()
+        other = self.others(op.array, op)
         for axis, place in zip(given.axes, op.index, strict=True):
             counter = self.counter(place)
             if axis is not None and self.is_whole(counter, axis.of):
@@ -355,7 +388,7 @@ class Spaces:
             return found
         if found.has_vectors:
             raise Unproven
-        return Number(other=found.other | found.degrees.keys())
+        return Number(other=found.other | frozenset(found.degrees))
 
     # ------------------------------------------------------------------------------------------------------- numbers
 
@@ -365,7 +398,7 @@ class Spaces:
             return
         (out, *others), callee = op.outs, ir.canonical(op.callee)
         if any(g.terms is not None for g in given):
-            found = self._of_sums(callee, given)
+            found = self._of_sums(op, callee, given)
         else:
             found = self._of_numbers(op, callee, given)
         if others and found.has_vectors:
@@ -380,13 +413,13 @@ class Spaces:
         functions = {k for g in given for k, degree in g.degrees.items() if degree == 0}
         return any(g.degrees.get(k, 0) > 0 for g in given for k in functions)
 
-    def _of_sums(self, callee: object, given: Sequence[Number]) -> Number:
+    def _of_sums(self, op: ir.Call, callee: object, given: Sequence[Number]) -> Number:
         """Of a sum that a loop carries and a term of it."""
         is_sum = callee is operator.add or (callee is operator.sub and given[1].terms is None)
         if not is_sum or len(given) != 2:
             if any(g.has_vectors for g in given):
                 raise Unproven
-            return PLAIN
+            return Number(other=self.counters_around(op))
         terms = [t for g in given for t in ((g,) if g.terms is None else g.terms)]
         return Number(terms=tuple(self._under_conditions(t) for t in terms))
 
@@ -442,7 +475,7 @@ class Spaces:
         if value.terms is not None:
             if value.has_vectors:
                 raise Unproven
-            value = PLAIN
+            value = Number(other=self.counters_around(op))
         value = self._under_conditions(value)
         found = self._stored(op, base, value)
         if found is None:
@@ -484,9 +517,9 @@ class Spaces:
                 return None
             # a function of the values along the diagonal: it turns on both sides
             self.diagonals.append(op)
-            return Entries((Index(self.spans[places[0]], 1), Index(self.spans[places[0]], 1)))
+            return Entries((Index(self.spans[places[0]], 1),) * 2, {}, value.other.difference(places))
         axes = (Index(self.spans[p], value.degrees[p]) if p in inside else None for p in places)
-        return Entries(tuple(axes), at)
+        return Entries(tuple(axes), at, value.other.difference(places))
 
     def _is_seen_before(self, array: ir.Operand, store: ir.Store) -> bool:
         """Whether an array is read, or looked at, before something is stored there."""
@@ -514,9 +547,10 @@ class Spaces:
                 self._leave((slot.init,))
             else:
                 init = self.number(slot.init)
-                self.numbers[slot.arg] = Number(terms=init.terms or ()) if init.is_plain else init
                 if init.has_vectors and init.terms is None:
                     raise Unproven
+                terms = init.terms if init.terms is not None else (init,) if init.degrees or init.other else ()
+                self.numbers[slot.arg] = Number(terms=terms)
         self._region(op.body.ops)
         for slot in op.slots:
             if ir.is_array(slot.arg):
@@ -526,7 +560,7 @@ class Spaces:
             if found.terms is None:
                 if found.has_vectors:
                     raise Unproven
-                self.numbers[slot.out] = PLAIN
+                self.numbers[slot.out] = Number(other=self.counters_around(op))
                 continue
             self.numbers[slot.out] = Number(terms=tuple(self._summed(t, counter) for t in found.terms))
             if slot.yielded in self.met:
@@ -543,7 +577,7 @@ class Spaces:
             if slot.out in self.met:
                 self.met.discard(slot.out)
                 self.totals.append(slot.out)
-            terms = [t for t in found.terms if t is not PLAIN]
+            terms = found.terms
             if all(t.is_plain for t in terms):
                 other = frozenset().union(*(t.other for t in terms)) if terms else frozenset()
                 self.numbers[slot.out] = Number(other=other)
@@ -553,7 +587,7 @@ class Spaces:
             elif found.has_vectors:
                 raise Unproven
             else:
-                self.numbers[slot.out] = PLAIN
+                self.numbers[slot.out] = Number(other=self.counters_around(op))
 
     def _summed(self, term: Number, counter: ir.Operand) -> Number:
         """A term of a sum over a loop's trips."""
@@ -576,7 +610,8 @@ class Spaces:
                 continue
             given = [self.number(side) for side in sides]
             if any(g.terms is not None for g in given):
-                self.numbers[out] = Number(terms=tuple(t for g in given for t in (g.terms or (g,))))
+                terms = [t for g in given for t in ((g,) if g.terms is None else g.terms)]
+                self.numbers[out] = Number(terms=tuple(terms))
             else:
                 if any(g.has_vectors for g in given) and not self._are_alike(*given):
                     raise Unproven
