@@ -528,6 +528,7 @@ def rowvec(x):
 
 
 TAKEN = [
+    walrus,
     flat_write,
     reshape_view,
     overlap,
@@ -585,7 +586,6 @@ REFUSED = {
     try_partial: "a dictionary without the key",
     gen_state: "next of an iterator",
     recursion_views: "used after a recursive call",
-    walrus: "read before it is assigned",
     deque_rot: "the method `rotate`",
 }
 

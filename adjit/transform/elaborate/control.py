@@ -70,6 +70,7 @@ from adjit.transform.elaborate.values.values import (
     structure,
 )
 from adjit.transform.ir.types import array_type_of
+from adjit.transform.source.syntax import walrus_names
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
 # an exception was raised that is caught, the number of its class, and the object
@@ -579,6 +580,11 @@ def carried_loop(
             continue
         own = {cell.key for cell in alone.values()}
         if more := {n: slot for n, slot in _lists_of(before, frame.env, slots).items() if n not in own}:
+            slots |= more
+            continue
+        changed = (n for n in walrus_names(frame.source.node) if frame.env.get(n) != before.get(n))
+        if more := {name: _entry_slot(before.get(name)) for name in sorted(changed) if name not in slots}:
+            # comprehensions do not say what they assign
             slots |= more
             continue
         compared, afters = _compared(ctx, before, frame.env, slots, alone)

@@ -165,6 +165,13 @@ def _assigned_in(node: cst.CSTNode) -> Assigned:
 
 
 @functools.lru_cache(maxsize=4096)
+def walrus_names(node: cst.Lambda | cst.FunctionDef) -> frozenset[str]:
+    """The variables that expressions assign in a function, those in its comprehensions among them."""
+    found = (each for each in inside(node.body, (cst.FunctionDef, cst.Lambda)) if isinstance(each, cst.NamedExpr))
+    return frozenset(name for each in found for name in _targets(each.target))
+
+
+@functools.lru_cache(maxsize=4096)
 def nonlocals(node: cst.Lambda | cst.FunctionDef) -> tuple[str, ...]:
     """The variables of the function around it that a function assigns."""
     if isinstance(node, cst.Lambda):
