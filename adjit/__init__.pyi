@@ -7,7 +7,7 @@ no type checker knows which parameter has a name. `tests/typed/user.py` shows wh
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypedDict, Unpack, overload
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, Unpack, overload
 
 import numpy as np
 from typing_extensions import TypeVar
@@ -20,6 +20,7 @@ from adjit.api.ahead import precompile as precompile
 from adjit.api.cache import cache_info as cache_info
 from adjit.api.cache import clear_cache as clear_cache
 from adjit.api.explain import Explanation
+from adjit.api.options import Asked as _Options
 from adjit.api.progress import progress as progress
 from adjit.api.sparse import Sparsity
 from adjit.api.tools.check import check_grads as check_grads
@@ -74,18 +75,6 @@ _Names = str | Sequence[str]
 _Wrt = int | str | Sequence[int | str]
 _Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
 _Axes = int | None | tuple[int | None, ...] | Mapping[str, int | None]
-
-class _Options(TypedDict, total=False):
-    target: Literal["cpu", "python", "cuda", "cuda-device"]
-    fastmath: bool | set[str] | frozenset[str]
-    parallel: bool
-    vectormath: bool
-    cache: bool | None
-    boundscheck: bool
-    debug: Literal["nan"] | None
-    accumulate: Literal["float64"] | None
-    deterministic: bool
-    memory_limit: int | str | None
 
 # ------------------------------------------------------------------------- functions, with their first parameters apart
 

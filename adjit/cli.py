@@ -1,13 +1,13 @@
 """The command line: shows the code that adjit generates, and why it is as it is; fills, shows and clears the cache.
 
-adjit source bonds.py:energy --wrt x --types "float64[:], float64"      prints the source of the gradient
-adjit source bonds.py:energy --wrt x --types ... -o gradient.py         writes it as a module that does not need adjit
-adjit source bonds.py                                                   lists the functions of the file
-adjit explain bonds.py:energy --wrt x --types "float64[:], float64"     prints what is active, stored and recomputed
-adjit report bonds.py:energy --wrt x --values "np.ones(9), 0.5"         writes a page for the browser, report.html
-adjit compile chem.bonds:energy --wrt x --types "float64[:], float64"   compiles it for later processes
-adjit cache                                                             shows the cache; --clear empties it
-adjit --version                                                         shows the versions, for bug reports
+    adjit source bonds.py:energy --wrt x --types "float64[:], float64"   prints the source of the gradient
+    adjit source bonds.py:energy --wrt x --types ... -o gradient.py      writes it as a module that does not need adjit
+    adjit source bonds.py                                                lists the functions of the file
+    adjit explain bonds.py:energy --wrt x --types "float64[:], float64"  prints what is active, stored and recomputed
+    adjit report bonds.py:energy --wrt x --values "np.ones(9), 0.5"      writes a page for the browser, report.html
+    adjit compile chem.bonds:energy --wrt x --types "float64[:], float64" compiles it for later processes
+    adjit cache                                                          shows the cache; --clear empties it
+    adjit --version                                                      shows the versions, for bug reports
 
 A function is named by its file or by its module. Both are imported, so code that should not run belongs under
 `if __name__ == "__main__":`.

@@ -22,11 +22,13 @@ _HEIGHT = 0.8  # of the bars of an array together, where one array has 1
 
 
 def tape(derivative: Any, *calls: Sequence[Any], ax: Any = None) -> Any:
-    """Bars of the bytes of each array that a derivative makes, as `derivative.explain` has them.
+    """Draws the memory of each array of a derivative as bars, in bytes, as `derivative.explain` lists it.
 
-    `calls`: tuples of arguments, with values, one for each size; each has a bar an array. Arrays that hold something
-    for the reverse sweep alone are hatched. Arrays of which the bytes are not known before a run have none, and are
-    named below. `ax`: axes to draw into; else a new figure. Raises Unsupported without matplotlib.
+    - `calls`: tuples of arguments with values, one tuple per size. Each array has one bar per tuple.
+    - `ax`: axes to draw into; by default a new figure.
+
+    Arrays that are kept for the reverse sweep are hatched. Arrays whose size is only known after a run have no bar, and
+    are named below. Raises Unsupported without matplotlib.
     """
     if not calls or not all(isinstance(call, tuple) for call in calls):
         raise WrongCall(
@@ -60,12 +62,15 @@ def tape(derivative: Any, *calls: Sequence[Any], ax: Any = None) -> Any:
 
 
 def convergence(check: Checked, order: int = 1, steps: Sequence[float] | None = None, ax: Any = None) -> Any:
-    """The relative error of difference quotients over the step, of what `adjit.check_grads` compared.
+    """Draws the relative error of difference quotients over the step, for a result of `adjit.check_grads`.
 
-    A line for each direction, with the power of the step by which it falls, and a dashed one that falls as it should:
-    with the fourth, until rounding takes over. A line that ends flat, above, is that of a wrong derivative. `order`: 1
-    for the function, 2 for its gradient, ...; `steps`, `ax` as in `Checked.convergence` and `tape`. The function is run
-    again. Raises Unsupported without matplotlib.
+    There is one line per direction, and its slope in the legend. A dashed line has the expected slope of 4, until
+    rounding dominates. A line that becomes flat above the others shows a wrong derivative.
+
+    - `order`: 1 for the function, 2 for its gradient, and so on.
+    - `steps`: as in `Checked.convergence`. `ax`: as in `tape`.
+
+    It calls the function. Raises Unsupported without matplotlib.
     """
     ax = _axes(ax)
     found = check.convergence(order, steps)
@@ -83,8 +88,10 @@ def convergence(check: Checked, order: int = 1, steps: Sequence[float] | None = 
 
 
 def bytes_of(explanation: Explanation) -> dict[str, tuple[int | None, bool]]:
-    """The bytes of each array by its name and what it is for, and whether it is kept for the reverse sweep; those of
-    arrays that are alike together."""
+    """The bytes of each array by its name and purpose, and whether it is kept for the reverse sweep.
+
+    Arrays with the same name and purpose are added up.
+    """
     made: dict[str, tuple[int | None, bool]] = {}
     for array in explanation.arrays:
         name = f"{array.name}\n{array.what}"

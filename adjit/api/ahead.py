@@ -14,16 +14,18 @@ from adjit.runtime.backend.caching import argument_types, is_signature
 
 
 def precompile(derivative: Any, *signatures: Any) -> None:
-    """Compiles a derived function, as `grad` and the like return, for arguments of these types, and keeps it.
+    """Compiles a derivative for arguments of these types, and keeps the machine code for later processes.
 
-    A signature is the arguments of one call: a tuple of examples, of which only the types and what they are put
-    together of count (`(positions, 0.5)`, with lists, dictionaries and objects as in a call), a tuple of numba's types,
-    one of numba's signatures, or text as for `source` (`"float64[:, :], int"`, of C-ordered arrays). Arguments with
-    defaults may be left out. Nothing of the user's runs but, for `jacobian` of examples, the function once.
+    A signature describes the arguments of one call. It may be:
 
-    What is kept is what the same program asks for later: the same function with the same `wrt` and options. Warns
-    NotCached where it cannot be kept. Raises what stands in the way of differentiating the function, as a call does,
-    and WrongCall for what is no derived function, without a signature, and for one that is none of these.
+    - a tuple of example values, `(positions, 0.5)`: only their types and structure count;
+    - a tuple of numba types, or a signature of numba;
+    - a string as for `source`, `"float64[:, :], int"`, with arrays in C order.
+
+    Arguments with defaults may be missing. Your function does not run, except once for `jacobian` with examples.
+
+    The kept code serves the same function with the same `wrt` and options. Warns NotCached where code cannot be kept.
+    Raises what a call raises, and WrongCall for an object that is not a derivative or without a signature.
     """
     make = getattr(derivative, "precompile", None)
     if make is None:

@@ -5,8 +5,8 @@ In: a derivative, as numba asks for its compiled form. Out: that form, from the 
 
     gradient = grad(energy)      the first call in a later process: 0.1 s, neither transformed nor compiled
 
-What cannot be kept is compiled in each process; with `cache=True` a warning says why. What is kept was made from the
-functions that the key stands for: were another one read on the way, it would not be kept.
+Code that cannot be kept is compiled in each process; with `cache=True` a warning says why. The key covers all
+functions that the transformation read: if it read another one, the code is not kept.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _UNPICKLABLE = (pickle.PicklingError, TypeError, AttributeError, ValueError, Rec
 
 
 class CacheInfo(NamedTuple):
-    """`folder` holds `entries` derivatives in `bytes`; of those asked for in this process, `hits` came from there."""
+    """`folder` holds `entries` derivatives, of `bytes` together. In this process `hits` came from there."""
 
     folder: Path
     entries: int

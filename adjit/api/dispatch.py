@@ -88,7 +88,7 @@ class Specialising:
 
     @functools.cached_property
     def stretching(self) -> Any:
-        """The same function for arguments of which axes of length 1 are stretched at run time."""
+        """The same function for arguments whose axes of length 1 are stretched at run time."""
         return self._in_place(dataclasses.replace(self.derivative, stretches=True))
 
     @functools.cached_property
@@ -137,10 +137,10 @@ class Specialising:
         )
 
     def source(self, *arguments: Any, tuned: bool = False) -> str:
-        """The generated source for these arguments: values, numba types or text such as "float64[:], int".
+        """The generated source for these arguments: values, numba types, or a string such as "float64[:], int".
 
-        It shows the mathematics, to be read, checked and kept; `tuned=True` shows what is compiled: the same adjoint
-        with sums gathered, loops in lanes and threads, and temporaries in workspaces. `save` writes either to a file.
+        It shows the mathematics, to be read and checked. `tuned=True` shows the code that is compiled: the same adjoint
+        with vectorised and parallel loops, collected sums and reused memory. `save` writes either to a file.
         """
 
         def text(asked: Any, taken: Sequence[Any]) -> str:
@@ -254,8 +254,8 @@ class Specialising:
         return self.retried(arguments, functools.partial(self._apart, arguments))
 
     def retried(self, arguments: Sequence[Any], run: Callable[[], Any]) -> Any:
-        """What `run` gives; where it is refused as something has to be known while compiling, again with the integers
-        among the arguments known, and then with the extents of arrays. It raises what it did first, if that is no help,
+        """What `run` gives. Where it is refused as something has to be known while compiling: again with the integers
+        among the arguments known, and then with the shapes of arrays. It raises what it did first, if that is no help,
         or what is refused where that is known."""
         try:
             return run()
@@ -393,10 +393,11 @@ class Specialising:
         raise not_compiled(f'a derivative with target="{self.options.target}"')
 
     def explain(self, *arguments: Any) -> Explanation:
-        """What was decided for these arguments, and why: `print(gradient.explain(...))`.
+        """An explanation of the derivative for these arguments: `print(gradient.explain(...))`.
 
-        Which variables are active; how each value gets to the reverse sweep; the bytes of each array, as a formula,
-        and as a number where values are given rather than types or text; what became of each loop.
+        It lists which variables are active (have a derivative), and why. It shows how the reverse sweep gets each
+        value, and how each loop is differentiated. The bytes of each array are a formula, and a number if the arguments
+        are values.
         """
         from adjit.api.explain import explanation
         from adjit.transform import pipeline
@@ -411,10 +412,10 @@ class Specialising:
         return found
 
     def report(self, path: str | os.PathLike[str], *arguments: Any) -> None:
-        """Writes a page for these arguments, given as to `source`, to be looked at in a browser, without a network.
+        """Writes a page for the browser, for arguments as of `source`. The page needs no network.
 
-        The function stands beside its derivative, as one reads it and as it is compiled, with lines linked both ways;
-        below is what `explain` says, with the bytes of arrays as bars where values are given rather than types.
+        It shows the function beside its derivative, readable and as compiled, with linked lines. Below are the
+        lists of `explain`, with the memory of arrays as bars if the arguments are values.
         """
         from adjit.api.reports import report
 
@@ -823,13 +824,13 @@ _CLASSES: dict[tuple[str, type], type] = {}
 
 
 def register(kind: str, own: type) -> None:
-    """`own`: a class with what the derived functions of a kind do of their own in a call."""
+    """`own`: a class with the calls of derived functions of this kind."""
     for base in (base for base in TARGETS.values() if base.is_of_host):
         _CLASSES[kind, base] = type(f"{base.__name__}{own.__name__}", (own, base), {"__module__": own.__module__})
 
 
 def derive(derivative: Derivative, options: Options) -> Any:
-    """The derived function, the same object for each request, until something that it was made from has changed."""
+    """The derived function: the same object for each request, until the function or its globals change."""
     derivative = dataclasses.replace(derivative, **options.for_derivatives())
     slot = _slot(derivative, options)
     with slot.lock:

@@ -6,25 +6,11 @@ In: a Python function, a numba dispatcher, or what these return. Out: derived fu
     value, pullback = vjp(forces, x, k)      pullback(seed) == (x_bar, k_bar)
     value, tangent = jvp(forces, (x, k), (x_dot, 0.0))
 
-Every function takes the options `target` ("cpu"; "python" to run the generated code uncompiled; "cuda" for kernels on
-a GPU, with arrays there; "cuda-device" for a function that kernels call), `fastmath`
-(numba's flags), `parallel` (loops over prange run in parallel, where it is proved that they may; the source says so
-of each, and the result does not depend on the number of threads), `vectormath` (elementary functions of our own in
-loops that vectorise; they may differ from libm's by 1 ulp, erfc by 2), `cache` (what is compiled is kept for later
-processes, unless this is False; with True a warning says what cannot be), `boundscheck` (an index that is out of bounds
-raises IndexError at the user's line, in compiled code, too, unless this is False), `debug` ("nan": the first number
-that is nan, be it a value or an adjoint, raises FloatingPointError at the user's line; what is emitted stays close to
-the user's statements), `deterministic` (on a GPU: sums that several
-threads share have the same bits in each run), `accumulate` ("float64", on a GPU: sums in single precision are added up
-in double precision) and `memory_limit` ("200 MB", or bytes): loops that would
-keep values of all their trips run them again instead, from as many snapshots of what a trip starts from as fit, by
-Griewank and Walther's schedule. With `fastmath` and `vectormath` False the value is that of the compiled primal bit
-for bit.
+Each of them takes the options of `adjit.api.options.Asked`.
 
-Global and enclosing variables are constants, as in numba: a derived function keeps the values that they had when it
-was made for the types of a call. Asking again (`grad(energy)`, or any call of `vjp` and the like) sees whatever is
-bound anew, patched or replaced since, but not an array whose elements changed. A pullback belongs to the values that
-its forward sweep saw.
+Global and enclosing variables are constants, as in numba. A derived function keeps the values that they had when it was
+compiled. `grad(energy)`, or any call of `vjp` or `jvp`, sees globals that were assigned, patched or replaced since, but
+not an array whose elements changed. A pullback belongs to the values of its forward sweep.
 """
 
 from __future__ import annotations
@@ -32,9 +18,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numba import types
@@ -47,7 +33,7 @@ from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.dispatch import Specialising, derive, register
 from adjit.api.in_kernels import check_kind
 from adjit.api.on_device import pull_on_device, push_on_device
-from adjit.api.options import Options, make_options
+from adjit.api.options import Asked, Options, make_options, takes_options
 from adjit.api.sparse import sparse_derivative
 from adjit.api.structures import Layouts, Patterns, has_tables, laid_out, like, patterns_in, taken
 from adjit.api.trees import (
@@ -74,6 +60,7 @@ if TYPE_CHECKING:
     from adjit.api.explain import Explanation
 
 
+@takes_options
 def grad(
     function: Any = None,
     wrt: Wrt = 0,
@@ -81,24 +68,28 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     intermediates: str | Sequence[str] = (),
-    **options: Any,
+    **options: Unpack[Asked],
 ) -> Any:
-    """The gradient of a function whose result is one real number, with respect to the parameters that `wrt` names.
+    """The gradient of a function whose result is one real number, with respect to the parameters in `wrt`.
 
-    A single `wrt` gives a bare gradient with the shape of that argument, a tuple gives a tuple. With `has_aux` the
-    function returns (value, aux) and the result is (gradient, aux). Also a decorator: `@grad`, `@grad(wrt="x")`.
-    `wrt` may name parts of arguments, too: "params.layers[0].w". With `holomorphic`, the complex derivative df/dz of a
-    function with a complex result, with respect to complex arguments, on which it may not depend by abs(), conj() and
-    the like: that is not looked at. With `intermediates`, names that the function gives to values inside it by
-    `adjit.intermediate(x, name)`, the result is (gradient, adjoints), of which there is one a name, a bare one for a
-    single name.
-    Raises WrongCall for an option that there is not, SourceUnavailable for a function whose source cannot be read;
-    NotScalar, TypeMismatch, NoRule, Unsupported and whatever else stands in the way of differentiating the function, at
-    the first call with arguments of new types; WrongWrt for a name that is no parameter.
+    A function with the parameters of `function`. A single `wrt` gives a gradient with the shape of that argument, a
+    tuple gives a tuple. It is also a decorator: `@grad`, `@grad(wrt="x")`.
+
+    - `wrt`: positions or names of parameters. A name may select a part of an argument: "params.layers[0].w".
+    - `has_aux`: the function returns (value, aux), and the result is (gradient, aux).
+    - `holomorphic`: the complex derivative df/dz of a complex result with respect to complex arguments. The function
+      must be holomorphic, so without abs() or conj(). This is not checked.
+    - `intermediates`: names of values that the function marks with `adjit.intermediate(x, name)`. The result is
+      (gradient, adjoints), with one adjoint per name.
+
+    Raises WrongCall for an unknown option, and SourceUnavailable for a function whose source cannot be read. WrongWrt
+    is for a name that is not a parameter. The first call with new argument types raises NotScalar, TypeMismatch,
+    NoRule or Unsupported if the function cannot be differentiated.
     """
     return _derived(function, "grad", wrt, options, has_aux, holomorphic, intermediates)
 
 
+@takes_options
 def value_and_grad(
     function: Any = None,
     wrt: Wrt = 0,
@@ -106,26 +97,31 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     intermediates: str | Sequence[str] = (),
-    **options: Any,
+    **options: Unpack[Asked],
 ) -> Any:
-    """Like `grad`, and the value with it: (value, gradient), or ((value, aux), gradient), where with `intermediates`
-    their adjoints stand for aux. The value is that of the function, a float. Raises what `grad` raises."""
+    """Like `grad`, with the value: (value, gradient).
+
+    - `wrt`, `holomorphic`: as in `grad`.
+    - `has_aux`: the function returns (value, aux), and the result is ((value, aux), gradient).
+    - `intermediates`: names of values inside, as in `grad`. The result is ((value, adjoints), gradient).
+
+    Raises what `grad` raises.
+    """
     return _derived(function, "value_and_grad", wrt, options, has_aux, holomorphic, intermediates)
 
 
+@takes_options
 def jvp(
-    function: Any, primals: Sequence[Any], tangents: Sequence[Any], *, several: bool = False, **options: Any
+    function: Any, primals: Sequence[Any], tangents: Sequence[Any], *, several: bool = False, **options: Unpack[Asked]
 ) -> tuple[Any, Any]:
-    """The value at `primals` and its change along `tangents`, one an argument, shaped as the arguments.
+    """The value at `primals` and its derivative along `tangents`, by forward mode: (value, tangent).
 
-    The tangent of an integer or boolean is ignored if it is none of floats, else it has to be zero; so has that of a
-    complex argument, which is held fixed.
+    - `tangents`: one per argument, with its shape. The tangent of an integer or a boolean is ignored unless it has
+      floats, and then it has to be zero. The tangent of a fixed complex argument has to be zero, too.
+    - `several`: each tangent has one more axis, the first, and so has the result:
+      `jvp(f, (x,), (np.eye(x.size),), several=True)`. Up to eight tangents go through the function together.
 
-    several: each tangent has one more axis, the first, along which there are several, and so has the tangent of the
-             result: `jvp(f, (x,), (np.eye(x.size),), several=True)`. Up to eight of them go through the function
-             together, as the columns of `jacfwd` do.
-
-    Raises TypeMismatch if a tangent is unlike its argument.
+    Raises TypeMismatch for a tangent that does not fit its argument, and what `grad` raises except NotScalar.
     """
     chosen = make_options(options, ("several",))
     check_kind("jvp", chosen.target)
@@ -198,15 +194,16 @@ def _check_several(several: Any, options: Options) -> None:
         raise Unsupported("several tangents at once on a GPU", instead="Call jvp for each, or use adjit.jacfwd.")
 
 
-def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Any]:
-    """The value, and the function that takes an adjoint of it (a seed) to the adjoints of the arguments.
+@takes_options
+def vjp(function: Any, *arguments: Any, **options: Unpack[Asked]) -> tuple[Any, Any]:
+    """The value and the pullback, by reverse mode. The pullback maps a seed to the adjoints of the arguments.
 
-    The pullback returns a tuple with an entry an argument, None where none flows (integers, complex numbers). It may
-    be called many times, and the arguments may be changed in between. The seed is shaped as the value; a tuple where
-    that is one. `pullback(seeds, several=True)` takes several at once, along one more axis, the first, and gives
-    adjoints that have it, too: up to eight of them go back through the function together.
+    The seed is an adjoint of the value, with its shape; for a tuple, a tuple. The pullback returns a tuple with one
+    entry per argument, and None for arguments without a derivative (integers). It may be called many times, also
+    after the arguments have changed. `pullback(seeds, several=True)` takes seeds along one more axis, the first, and
+    returns adjoints with that axis. Up to eight seeds go through the reverse sweep together.
 
-    Raises TypeMismatch for a seed that is unlike the value, and what `grad` raises but NotScalar.
+    Raises TypeMismatch for a seed that does not fit the value, and what `grad` raises except NotScalar.
     """
     function = as_python(function)
     whole = bound(function)
@@ -276,11 +273,11 @@ def _pulled(
 
 @dataclass(eq=False, repr=False)
 class Pullback:
-    """The reverse sweep of one evaluation: seed -> an adjoint an argument.
+    """The reverse sweep of one evaluation: from a seed to one adjoint per argument.
 
-    It starts from what the forward sweep saved. Where that cannot leave compiled code (a tape of arrays made anew in a
-    loop), both sweeps run. `consumed`: what the sweep changes of that, so that each call gets a copy. `kinds`: the
-    numbers among the arguments, whose types their adjoints have.
+    It starts from the values that the forward sweep saved. Where these cannot leave compiled code (a tape of arrays
+    that a loop creates), both sweeps run. `consumed`: saved values that the sweep changes, so that each call gets a
+    copy. `kinds`: the numbers among the arguments, whose types their adjoints have.
     """
 
     _spec: Any
@@ -350,22 +347,28 @@ class Pullback:
         return (*self._saved, *self._consumed, zero(self.result))
 
 
-def hvp(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
-    """The product of the Hessian of a scalar function with a vector: `hvp(f)(*args, v)`, v as the argument (a tuple of
-    those if `wrt` is one), without the Hessian. Forward over reverse (Pearlmutter 1994): the price of a few gradients.
+@takes_options
+def hvp(function: Any = None, wrt: Wrt = 0, **options: Unpack[Asked]) -> Any:
+    """The product of the Hessian of a scalar function with a vector: `hvp(f)(*args, v)`.
 
-    Raises TypeMismatch for a v that is unlike the argument, and what `grad` raises.
+    The vector v has the shape of the argument; for a tuple `wrt` it is a tuple. The Hessian itself is never computed:
+    it is forward mode over reverse mode (Pearlmutter 1994), at the cost of a few gradients.
+
+    Raises TypeMismatch for a vector that does not fit the argument, and what `grad` raises.
     """
     return _derived(function, "hvp", wrt, options)
 
 
-def jet(function: Any, order: int, wrt: Wrt = 0, **options: Any) -> Any:
-    """The Taylor coefficients of a function along a vector: `jet(f, 2)(*args, v)` is (f(x), f'(x) v, v f''(x) v / 2),
-    those of f(x + t v) as a polynomial in t; v is as the argument, or a tuple of those if `wrt` is one.
+@takes_options
+def jet(function: Any, order: int, wrt: Wrt = 0, **options: Unpack[Asked]) -> Any:
+    """The Taylor coefficients of a function along a vector, up to `order`.
 
-    By forward mode alone, each order as the tangents of the one before in the same direction, so that its price doubles
-    with each. Raises WrongCall for an order that is not a positive integer, Unsupported for a part of an argument in
-    `wrt`, and for a GPU.
+    `jet(f, 2)(*args, v)` is (f(x), f'(x) v, v f''(x) v / 2): the coefficients of f(x + t v) as a polynomial in t. The
+    vector v has the shape of the argument; for a tuple `wrt` it is a tuple. Each order is the forward mode of the one
+    before, so that the cost doubles with each.
+
+    Raises WrongCall for an order that is not a positive integer, and Unsupported for a part of an argument in `wrt` and
+    for a GPU.
     """
     chosen = make_options(options, ("order", "wrt"))
     if chosen.target in ("cuda", "cuda-device"):
@@ -381,64 +384,82 @@ def jet(function: Any, order: int, wrt: Wrt = 0, **options: Any) -> Any:
     return made if whole is None else BoundDerived(made, whole, 1)
 
 
-def jacfwd(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
-    """The Jacobian, of shape result.shape + argument.shape, eight columns a forward sweep.
+@takes_options
+def jacfwd(function: Any = None, wrt: Wrt = 0, **options: Unpack[Asked]) -> Any:
+    """The Jacobian by forward mode, with the shape result.shape + argument.shape.
 
-    Its parameters are the function's. Where the result or an argument is a tuple, or `wrt` is one, so is the Jacobian:
-    by result first, then by argument. For functions with more results than arguments, or not many more arguments.
-    Raises WrongWrt for a name that is no parameter, and what stands in the way of differentiating the function.
+    It takes one forward sweep per eight columns, and suits functions with more results than arguments, or not many
+    more arguments. A tuple as the result, as an argument or as `wrt` gives a tuple of Jacobians, by result first.
+
+    Raises WrongWrt for a name that is not a parameter, and what `grad` raises except NotScalar.
     """
     return _derived(function, "jacfwd", wrt, options)
 
 
-def jacrev(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
-    """The Jacobian, as `jacfwd`'s, eight rows a reverse sweep after one forward sweep.
+@takes_options
+def jacrev(function: Any = None, wrt: Wrt = 0, **options: Unpack[Asked]) -> Any:
+    """The Jacobian by reverse mode, structured as by `jacfwd`.
 
-    For functions with fewer results than arguments. Raises what `jacfwd` raises.
+    It takes one forward sweep, and one reverse sweep per eight rows. It suits functions with fewer results than
+    arguments. Raises what `jacfwd` raises.
     """
     return _derived(function, "jacrev", wrt, options)
 
 
-def jacobian(function: Any = None, wrt: Wrt = 0, *, sparse: bool = False, sparsity: Any = None, **options: Any) -> Any:
-    """The Jacobian, by columns (`jacfwd`) where that takes no more sweeps, of eight columns each, than there are rows,
-    and by rows (`jacrev`) otherwise. How many results there are is found out by one evaluation for each new tuple of
-    shapes (and integers) of the arguments; in compiled code it is by rows where the results are numbers and the
-    arguments arrays.
+@takes_options
+def jacobian(
+    function: Any = None, wrt: Wrt = 0, *, sparse: bool = False, sparsity: Any = None, **options: Unpack[Asked]
+) -> Any:
+    """The Jacobian, with the shape result.shape + argument.shape, by the mode that takes fewer sweeps.
 
-    With `sparse` it is a `scipy.sparse.csr_array` of shape (result.size, argument.size), in C order, for each pair of a
-    result and an argument. Its pattern comes from a run that finds out which arguments each result depends on, whatever
-    their values, and is found anew for arguments for which another may hold: `.sparsity(*args)` gives it. Columns (or
-    rows) with no row (column) in common are made together (Curtis, Powell and Reid 1974). `sparsity`: a pattern, as a
-    matrix or as `.sparsity` gives it, to be used where it has all entries of the one found.
+    It is `jacfwd` unless `jacrev` needs fewer sweeps. The number of results comes from one evaluation per new shapes
+    and integers of the arguments. Inside compiled code, `jacrev` is taken where results are numbers and arguments are
+    arrays.
 
-    Raises what `jacfwd` raises, and WrongCall for a `sparsity` that has not all entries, or without `sparse`;
-    of a sparse one Unsupported for complex numbers, random draws and parts of arguments.
+    - `sparse`: a `scipy.sparse.csr_array` of shape (result.size, argument.size) in C order, per result and argument.
+      Its pattern comes from a run that finds which arguments each result depends on. It is found again for arguments
+      that may have another pattern; `.sparsity(*args)` returns it. Columns (or rows) without a common row (column)
+      share a sweep (Curtis, Powell and Reid 1974).
+    - `sparsity`: a pattern, as a matrix or as `.sparsity` returns it, which must contain all entries of the one found.
+
+    Raises what `jacfwd` raises, and WrongCall for a `sparsity` with a missing entry or without `sparse`. A sparse
+    Jacobian raises Unsupported for complex numbers, random draws and parts of arguments.
     """
     return _matrix(function, "jacobian", wrt, sparse, sparsity, options)
 
 
-def hessian(function: Any = None, wrt: Wrt = 0, *, sparse: bool = False, sparsity: Any = None, **options: Any) -> Any:
-    """The Hessian of a scalar function: the Jacobian, by columns, of its gradient.
+@takes_options
+def hessian(
+    function: Any = None, wrt: Wrt = 0, *, sparse: bool = False, sparsity: Any = None, **options: Unpack[Asked]
+) -> Any:
+    """The Hessian of a scalar function, with the shape argument.shape + argument.shape.
 
-    With `sparse` it is a `scipy.sparse.csr_array`, as of `jacobian`; columns are made together if each entry, or its
-    mirror image, can be told (star colouring, Gebremedhin, Manne and Pothen 2005).
+    It is the Jacobian, by columns, of the gradient.
+
+    - `sparse`: a `scipy.sparse.csr_array`, as in `jacobian`. Columns share a sweep if each entry, or its mirror image,
+      can be recovered (star colouring, Gebremedhin, Manne and Pothen 2005).
+    - `sparsity`: a pattern, as in `jacobian`.
 
     Raises NotScalar for a result that is not one number, and what `jacobian` raises.
     """
     return _matrix(function, "hessian", wrt, sparse, sparsity, options)
 
 
-def vmap(function: Any = None, in_axes: Any = 0, out_axes: int = 0, **options: Any) -> Any:
-    """The function mapped over a new axis: `vmap(f)(x, y)[i] == f(x[i], y[i])`, results with the axis `out_axes`.
+@takes_options
+def vmap(function: Any = None, in_axes: Any = 0, out_axes: int = 0, **options: Unpack[Asked]) -> Any:
+    """The function mapped over a new axis: `vmap(f)(x, y)[i] == f(x[i], y[i])`.
 
-    in_axes: which axis of each argument it is: a number for all arguments without a default, a tuple with one for each,
-             or a dictionary by names; None, and left out, for arguments that are the same in all calls. In a tuple of
-             arrays it is that of each.
+    - `in_axes`: the axis of each argument. A number is for all arguments without a default, a tuple has one entry per
+      argument, a dictionary has names. None, or a missing name, is for arguments that are the same in all calls. For a
+      tuple of arrays the axis holds for each array.
+    - `out_axes`: the axis of the results.
 
-    It is a loop, of which with `parallel=True` the trips run in threads, as a loop over prange. Derivatives can be
-    taken of it, and it of derivatives: `vmap(grad(loss), {"x": 0})(w, x)` has the gradient of each sample. Raises
-    Unsupported in a kernel, TypeMismatch for an argument without that axis, ValueError where arguments differ in length
-    along it, or have length 0 and results are arrays, whose shapes only a call tells.
+    It runs a loop; with `parallel=True` its iterations run in threads. `grad(vmap(f))` and `vmap(grad(f))` both work:
+    `vmap(grad(loss), {"x": 0})(w, x)` has the gradient of each sample.
+
+    Raises WrongCall for axes that do not fit the parameters, and TypeMismatch for an argument without its axis. A call
+    raises ValueError for arguments whose lengths differ along the axis, or for a length of 0 where results are arrays.
+    Raises Unsupported in a kernel.
     """
     chosen = make_options(options, ("in_axes", "out_axes"))
     if chosen.target == "cuda-device":
@@ -491,7 +512,7 @@ def _type_of_checkpointed(value: Checkpointed[..., Any], c: Any) -> Any:
 # --------------------------------------------------------------------------------------- what all of these do alike
 
 
-def _matrix(function: Any, kind: str, wrt: Wrt, sparse: bool, sparsity: Any, options: dict[str, Any]) -> Any:
+def _matrix(function: Any, kind: str, wrt: Wrt, sparse: bool, sparsity: Any, options: Mapping[str, Any]) -> Any:
     """The derived function, or a decorator that makes it, for a matrix that may be sparse."""
     if not isinstance(sparse, bool):
         raise WrongCall(f"sparse={sparse!r}", instead="Write sparse=True or sparse=False.")
@@ -519,7 +540,7 @@ def _derived(
     function: Any,
     kind: str,
     wrt: Wrt,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
     has_aux: bool = False,
     holomorphic: bool = False,
     intermediates: str | Sequence[str] = (),
@@ -579,7 +600,7 @@ def value_of(spec: Any, options: Options) -> Any:
 
 
 def bind(spec: Any, arguments: Sequence[Any], expected: inspect.Signature | None = None) -> tuple[Any, ...]:
-    """The arguments with the defaults of those left out; WrongCall if there are too many or too few."""
+    """The arguments with defaults for the missing ones; WrongCall if there are too many or too few."""
     _check_tuple(spec, arguments)
     return derivatives.bound(spec, arguments, expected=expected)
 
@@ -593,6 +614,6 @@ def _check_tuple(spec: Any, arguments: Any) -> None:
 
 
 def active_positions(arguments: Sequence[Any]) -> tuple[int, ...]:
-    """The arguments that a derivative flows into: floats, arrays of floats, and tuples with any of those."""
+    """The positions of arguments with a derivative: floats, arrays of floats, and tuples that contain them."""
     parts = enumerate(leaves(template(argument)) for argument in arguments)
     return tuple(position for position, found in parts if any(leaf.is_active for leaf in found))

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypedDict, TypeVar
 
 import numpy as np
 
@@ -22,26 +23,44 @@ from adjit.transform.strategy import CHEAPEST, GUARDED, IN_THREAD, ON_GPU, READA
 
 _SWITCHES = ("parallel", "vectormath", "cache", "boundscheck", "deterministic")
 _FASTMATH = frozenset(("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"))  # LLVM's flags
-_NAMES = ("target", "fastmath", "memory_limit", *_SWITCHES, "debug", "accumulate")
-
-
 _USUAL = {"python": READABLE, "cuda": ON_GPU, "cuda-device": IN_THREAD}
+
+
+class Asked(TypedDict, total=False):
+    """Options, which every transformation takes by name:
+
+    - `target`: "cpu" compiles with numba. "python" runs the generated code uncompiled, for debuggers. "cuda" launches
+      kernels on a GPU, with arrays there. "cuda-device" makes a function that kernels call.
+    - `fastmath`: LLVM's flags, as for numba.njit. The default {"contract"} only fuses a product and a sum.
+    - `memory_limit`: the memory for saved values of loops, as "200 MB" or a number of bytes. Loops that need more are
+      checkpointed: the reverse sweep recomputes their iterations from snapshots.
+    - `parallel`: True runs loops over prange in threads, where adjit proves that this is safe. The result does not
+      depend on the number of threads.
+    - `vectormath`: True uses adjit's elementary functions in vectorised loops. They may differ from libm's by 1 ulp
+      (erfc by 2). With False, and fastmath=False, the value is bit for bit that of the compiled function.
+    - `cache`: None and True keep machine code for later processes, and True warns where that is impossible.
+    - `boundscheck`: True raises IndexError at your line for an index that is out of bounds.
+    - `deterministic`: True gives sums that threads of a GPU share the same bits in each run.
+    - `debug`: "nan" raises FloatingPointError at your line for the first nan, in a value or in an adjoint.
+    - `accumulate`: "float64" adds up sums of float32 on a GPU in double precision.
+    """
+
+    target: Literal["cpu", "python", "cuda", "cuda-device"]
+    fastmath: bool | Collection[str]
+    memory_limit: int | str | None
+    parallel: bool
+    vectormath: bool
+    cache: bool | None
+    boundscheck: bool
+    deterministic: bool
+    debug: Literal["nan"] | None
+    accumulate: Literal["float64"] | None
 
 
 @dataclass(frozen=True)
 class Options:
-    """How generated code is made and compiled.
-
-    fastmath:     numba's flags; the default only lets a product and a sum fuse
-    vectormath:   elementary functions of our own where the machine can then work on several numbers at once
-    cache:        compiled code is kept for later processes; None: where that can be, and with no warning where not
-    memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
-    strategy:     which mechanisms the transformation uses
-    boundscheck:  an index that is out of bounds raises IndexError at the user's line
-    deterministic: on a GPU, sums that several threads share have an order that does not vary
-    accumulate:   "float64": on a GPU, sums in single precision are added up in double precision
-    debug:        "nan": a number that is nan raises FloatingPointError at the user's line
-    """
+    """How generated code is made and compiled: what `Asked` says, and `strategy`, the mechanisms of the
+    transformation. `memory_limit` is in bytes."""
 
     target: str = "cpu"
     fastmath: bool | frozenset[str] = frozenset({"contract"})
@@ -86,13 +105,29 @@ class Options:
         return found | {"boundscheck": self.boundscheck, "nancheck": self.debug == "nan"}
 
 
+_NAMES = tuple(Asked.__annotations__)
+
+
+def takes_options(function: _F) -> _F:
+    """Shows the options of a function by name in `help` and Shift-Tab, each with a sentence."""
+    own = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    own = [p.replace(annotation=p.empty) for p in own]
+    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=getattr(Options, name)) for name in _NAMES]
+    function.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
+    function.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\n    {(Asked.__doc__ or '').rstrip()}\n    "
+    return function
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
 def _of_others(name: str, value: Any, own: Sequence[str]) -> str:
     """What to write for an option that goes by another name in other libraries; "" for any other."""
     known = {"argnum": "wrt", "argnums": "wrt", "argnames": "wrt"}.get(name, "")
     return f"adjit calls it {known}: write {known}={value!r}." if known in own and known else ""
 
 
-def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
+def make_options(given: Mapping[str, Any], own: Sequence[str] = ()) -> Options:
     """The options as given by name; `own`: the other names that the function takes, for the message."""
     for name in given:
         if name not in _NAMES and name != "strategy":
@@ -182,5 +217,5 @@ def _fastmath(given: Any) -> bool | frozenset[str]:
     raise WrongCall(
         f"fastmath={given!r}",
         why=f"LLVM's flags are {', '.join(sorted(_FASTMATH))}.",
-        instead="Write fastmath=True, fastmath=False, or a set of these flags.",
+        instead="Write fastmath=True, fastmath=False, or a set of flags.",
     )

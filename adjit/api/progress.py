@@ -1,12 +1,12 @@
 """How far long derivatives are, and Ctrl-C that ends them: `with adjit.progress():`.
 
-In: calls of derived functions. Out: the same results, by code that says which trip of which loop it makes, and that
-leaves when it is asked to; a thread looks at what it says.
+In: calls of derived functions. Out: the same results, by code that counts its iterations and can be stopped. A thread
+reads the counts.
 
     with adjit.progress():
         gradient(u, 0.1, 10**6)         gradient of heat  L12 reverse  [#######.............]  37%  0:04
 
-Code without that is what runs outside, so that it costs nothing there.
+Outside of the context the usual code runs, at no cost.
 """
 
 from __future__ import annotations
@@ -32,16 +32,18 @@ _plain = SpecialisedDispatcher.__call__
 
 
 class progress:
-    """Shows a bar for each derivative that takes long, and has Ctrl-C end it within a moment.
+    """Shows a progress bar for each long call of a derivative, and lets Ctrl-C stop the call.
 
-    `file`: where the bar goes, sys.stderr if it is None; `bar=False` leaves it out. `after`: the seconds that a call
-    takes before it has one. The bar is that of the outermost loop, of the forward and then of the reverse sweep.
+    - `file`: the stream for the bar; None is sys.stderr.
+    - `bar`: False shows none.
+    - `after`: the seconds before a call gets a bar.
 
-    Derivatives that are called inside are compiled once more, and that is not kept in the cache: they say how far they
-    are in each trip of loops that have loops in them. Those for a GPU, and those that run uncompiled, have no bar;
-    loops over prange are not left. Ctrl-C raises KeyboardInterrupt, as in plain Python; arrays that a call was given to
-    store into then hold whatever was stored. It works where Python's own handler for it is in place and the context
-    was entered in the main thread. Contexts may be nested; the outermost one counts.
+    The bar counts the outermost loop, first of the forward sweep, then of the reverse sweep. Derivatives are compiled a
+    second time for it, without the cache. Derivatives for a GPU and uncompiled ones have no bar.
+
+    Ctrl-C raises KeyboardInterrupt, as in plain Python. Arrays that a call stores into are then incomplete. Loops over
+    prange do not stop. Python's own handler of Ctrl-C has to be in place, and the context entered in the main thread.
+    In nested contexts the outermost one counts.
     """
 
     def __init__(self, file: TextIO | None = None, *, bar: bool = True, after: float = 0.5) -> None:
@@ -184,7 +186,7 @@ class _Watch:
 
 
 def line_of(line: int, is_reverse: int, trip: int, trips: int, seconds: float) -> str:
-    """What is said of a trip of a loop: `L12 reverse  [##########..........]  50%  0:07`."""
+    """The line for an iteration of a loop: `L12 reverse  [##########..........]  50%  0:07`."""
     clock = f"{int(seconds) // 60}:{int(seconds) % 60:02}"
     if not line:
         return clock

@@ -6,9 +6,8 @@ In: a function, and arguments at each call. Out: a matrix, or a tree of them.
 
 A call asks which pattern holds for its arguments (`Sparsity`), and runs the derivative that makes its entries
 (`transform/derive/compressed.py`). The pattern comes from a run that propagates sets of columns
-(`transform/derive/index_sets.py`), which also says of which arguments more than the types, shapes and integers has a
-say in it. Only where one of these holds other values is it found again: a pattern is never taken for arguments for
-which it may not hold, and what is found later is added to what was found before.
+(`transform/derive/index_sets.py`). The run also finds the arguments whose values may change the pattern. The pattern
+is found again where such an argument has other values, and new entries are added to the known ones.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ MOST_ENTRIES = 2**31 - 1  # SciPy's indices of so many are of 32 bits
 
 @dataclass(frozen=True, eq=False)
 class Sparsity:
-    """The pattern of a Jacobian, and which of its columns or rows one direction is for.
+    """The pattern of a Jacobian, and the directions that its columns or rows share.
 
-    pattern:    a CSR matrix of booleans, True where an entry may be other than zero: a row an element of the results,
-                a column an element of the arguments, in C order and one after the other
-    by:         "columns", "rows", or "symmetric" for a Hessian of which half the entries are seen
-    colours:    of each column (row), the direction that it belongs to
+    pattern:    a CSR matrix of booleans, True where an entry may differ from zero. It has one row per element of the
+                results and one column per element of the arguments, in C order
+    by:         "columns", "rows", or "symmetric" for a Hessian, where half the entries are computed
+    colours:    the direction of each column (row)
     """
 
     pattern: Any

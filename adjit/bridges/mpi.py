@@ -177,7 +177,7 @@ def waitall(requests):
 
 @decomposition(numba_mpi.waitany, numba_mpi.test, numba_mpi.testall, numba_mpi.testany)
 def in_any_order(*given):
-    raise NotImplementedError("the first of several messages to arrive: use wait or waitall")
+    raise NotImplementedError("a test whether a message has arrived, or waitany: use wait or waitall")
 
 
 # ------------------------------------------------------------------------------------------------------------ of all

@@ -1,8 +1,7 @@
-"""Functions whose text is not to be read: those of libraries, those with rules, and those that users know the
-differences of alone.
+"""Functions whose source adjit does not read: those of libraries, those with rules, and those with finite differences.
 
-In: a ufunc, a builtin, a function of NumPy's or SciPy's, or one with rules of its own, as of `implicit`. Out: a Python
-function that calls it with what it is called with by position, so that `grad(np.tanh)` has a text to read.
+In: a ufunc, a builtin, a function of NumPy or SciPy, or a function with its own rules, as of `implicit`. Out: a Python
+function that calls it by position, so that `grad(np.tanh)` has a source to read.
 
     np.tanh      def tanh(x):
                      return np.tanh(x)
@@ -150,21 +149,19 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def differences(function: _Function, step: float | None = None) -> _Function:
-    """Makes central differences the derivative of a function, and returns it: of one that compiled code can call, such
-    as an `@njit` function with object mode in it or with a call of a library of C, whose source is not there or has no
-    derivative.
+    """Registers central differences as the derivative of a function, and returns the function.
 
-    Its arguments are floats, arrays of floats, and others, which are held fixed; its result is a float or an array of
-    floats. Forward and backward, a derivative calls it twice for each float in its arguments. A second derivative is
-    that of the differences, again by differences.
+    It is for functions that compiled code can call and adjit cannot differentiate: an `@njit` function with object
+    mode, or one that calls a C library. Its arguments are floats, arrays of floats, and others, which are held fixed.
+    Its result is a float or an array of floats. A derivative of either mode calls it twice per float of its arguments.
+    A second derivative is the difference of differences.
 
-    step: relative to the size of a number, or to 1 where that is smaller; by default the cube root of the precision of
-          its type, 6e-6 for float64. There the sum of what is cut off, which goes as the square of the step, and of
-          rounding, which goes as its inverse, is about least (Nocedal and Wright, Numerical Optimization, 2nd edition,
-          section 8.1), and some ten digits are right. For a function that is less exact than its type, give the cube
-          root of its relative error.
+    - `step`: relative to the size of a number, or to 1 for smaller numbers. The default is the cube root of the
+      precision, 6e-6 for float64. It balances the truncation error, proportional to the square of the step, and the
+      rounding error, proportional to its inverse (Nocedal and Wright, Numerical Optimization, 2nd edition,
+      section 8.1). About ten digits are right. For a less exact function give the cube root of its relative error.
 
-    Raises WrongCall for a function of which Python does not know the parameters.
+    Raises WrongCall for a function whose parameters are not known.
     """
     if step is not None and (isinstance(step, bool) or not isinstance(step, int | float) or not 0.0 < step < 1.0):
         raise WrongCall(f"step={step!r}", instead="Give a number between 0 and 1, relative to the size of arguments.")

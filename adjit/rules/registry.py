@@ -5,14 +5,15 @@ elaborates as it does the user's; nothing here runs one.
 
     partials((math.tanh, np.tanh), lambda x, *, y: 1 - y * y)
 
-The built-in rules are one `Table`, filled on the first lookup so that importing adjit stays quick; the user's are a
-second one, asked first, so that a user's registration takes the place of all that is built in for its callee.
+The built-in rules are one `Table`. It is filled on the first lookup, so that importing adjit stays quick. The rules of
+the user are a second table, and replace all built-in rules of the same callee.
 
-How the parameters of a rule bind, by name: the op's own come first, in the op's order and with the op's defaults;
-`name_dot` is the tangent of the argument `name`, zero where that is not active (`name_dot=0.0` after a default);
-keyword-only are the result (a tuple if the op returns one) and, in a transpose or adjoint, its adjoint `y_bar`; in a
-tangent or adjoint `wanted`, of the results which ones' tangents are used, or have adjoints, known when the rule is
-compiled.
+Parameters of a rule bind by name:
+
+- First come the parameters of the op, in the op's order and with the op's defaults.
+- `name_dot` is the tangent of the argument `name`, and zero if it is not active (`name_dot=0.0` after a default).
+- The result is keyword-only; it is a tuple if the op returns one. A transpose or adjoint has its adjoint, `y_bar`, too.
+- `wanted`, in a tangent or adjoint, says which results need tangents, or have adjoints. It is known at compile time.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class Entry:
     general:       (*args) -> result, of all arguments that NumPy takes, in terms of the op itself as the rest of the
                    entry, or numba, knows it: of a vector, say, where NumPy has an axis
     in_parts:      (*args) -> result, complex, of an op that gives real or complex numbers by the values of real ones
-    spectral:      what stands for the op where only spaces of equal values matter, and not the vectors in them
+    spectral:      the substitute of the op where only spaces of equal values matter, and not the vectors in them
     """
 
     partials: Callable[..., Any] | None = None
@@ -149,37 +150,37 @@ class Table:
         self.stood_for: dict[type, type] = {}
 
     def partials(self, callees: Any, function: Rule) -> Rule:
-        """The partial derivatives of a scalar op, of one callee or a tuple of them; arrays and broadcasting follow.
+        """Registers the partial derivatives of a scalar op, or of a tuple of ops. Arrays and broadcasting follow.
 
-        A partial that is a number is written as the integer 1, -1 or 0, which the compiler simplifies away.
+        Write a constant partial as the integer 1, -1 or 0, which the compiler simplifies away.
         """
         given = callees if isinstance(callees, tuple) else (callees,)
         return self._registering(given, lambda known, rule: Entry(partials=rule))(function)
 
     def tangent(self, *callees: Any) -> Callable[[Rule], Rule]:
-        """The differential of an op; the reverse mode is its transpose."""
+        """Registers the differential of an op. The reverse mode is its transpose."""
         return self._registering(callees, lambda known, rule: replace(known, tangent=rule))
 
     def linear(self, *callees: Any, transpose: Callable[..., Any], argument: int = 0) -> None:
-        """The op is linear in the argument at this position, with this transpose; once an argument it is linear in."""
+        """Registers the transpose of an op that is linear in one argument. Call it once per such argument."""
         self._registering(callees, lambda known, rule: replace(known, transposes={**known.transposes, argument: rule}))(
             transpose
         )
 
     def adjoint(self, *callees: Any) -> Callable[[Rule], Rule]:
-        """An explicit adjoint, where the best one is not the transpose of the tangent."""
+        """Registers an adjoint, where a better one than the transpose of the tangent is known."""
         return self._registering(callees, lambda known, rule: replace(known, adjoint=rule))
 
     def decomposition(self, *callees: Any) -> Callable[[Rule], Rule]:
-        """The op as an ordinary function of simpler ops."""
+        """Registers the op as an ordinary function of simpler ops."""
         return self._registering(callees, lambda known, rule: Entry(decomposition=rule))
 
     def general(self, *callees: Any) -> Callable[[Rule], Rule]:
-        """The op with all its arguments, by the op as the rule for it has it; registered after that rule."""
+        """Registers the op with all its arguments, as a function of the op that has a rule."""
         return self._beside(callees, lambda known, rule: replace(known, general=rule))
 
     def of_complex(self, *callees: Any) -> Callable[[Rule], Rule]:
-        """The op of complex numbers as an ordinary function of simpler ops."""
+        """Registers the op of complex numbers as an ordinary function of simpler ops."""
 
         def register(function: Rule) -> Rule:
             self.complex_entries.update(dict.fromkeys(callees, Entry(decomposition=function)))
@@ -188,13 +189,13 @@ class Table:
         return register
 
     def in_parts(self, *callees: Any) -> Callable[[Rule], Rule]:
-        """The op with complex results, for programs that look at their parts; registered after its rule."""
+        """Registers the op with complex results, for programs that read their parts. Its rule comes first."""
         return self._beside(callees, lambda known, rule: replace(known, in_parts=rule))
 
     def spectral(
         self, callee: Any, moved: Callable[..., Any], values: int, vectors: Mapping[int, int]
     ) -> Callable[[Rule], Rule]:
-        """What stands for the op where only spaces of equal values matter; registered after its rule."""
+        """Registers a substitute for the op where only spaces of equal values matter. Its rule comes first."""
 
         def changed(known: Entry, rule: Callable[..., Any]) -> Entry:
             return replace(known, spectral=Spectral(rule, moved, values, vectors))
@@ -202,12 +203,14 @@ class Table:
         return self._beside((callee,), changed)
 
     def as_of_real(self, *callees: Any) -> None:
-        """The decomposition of the op holds of complex numbers, too."""
+        """The decomposition of the op is valid for complex numbers, too."""
         self.of_all_numbers.update(callees)
 
     def stands_for(self, kind: type, own: type) -> None:
-        """Objects of a library's class have, while compiling, the methods and properties of `own`, whose objects are
-        those of the library's: its fields are named like the attributes by which they are known."""
+        """At compile time, objects of a library's class have the methods and properties of `own`.
+
+        The fields of `own` have the names of the attributes that adjit keeps of such objects.
+        """
         self.classes[kind] = own
         self.stood_for[own] = kind
 
@@ -230,22 +233,22 @@ class Table:
         return register
 
     def constant(self, *callees: Any) -> None:
-        """The result has derivative zero, or none."""
+        """The result has a derivative of zero, or none."""
         for callee in callees:
             self._set(callee, Entry(constant=True))
 
     def without_rule(self, *callees: Any) -> None:
-        """The op is not taken apart, and derivatives of it are refused."""
+        """adjit does not read the source of the op, and refuses derivatives of it."""
         for callee in callees:
             self._set(callee, Entry())
 
     def effect(self, *callees: Any, constant: bool = True) -> None:
-        """The op runs exactly once. With `constant=False` its result depends on its arguments, but by no rule."""
+        """The op runs exactly once. With `constant=False` its result depends on its arguments, but has no rule."""
         for callee in callees:
             self._set(callee, Entry(constant=constant, effect=True))
 
     def exchange(self, callee: Any, tangent: Callable[..., Any], adjoint: Callable[..., Any]) -> None:
-        """The op runs exactly once, in order, and so do its tangent and its adjoint, whatever is active."""
+        """The op, its tangent and its adjoint each run exactly once and in order, whatever is active."""
         self._set(callee, Entry(tangent=tangent, adjoint=adjoint, effect=True, exchange=True))
 
     def find(self, callee: Any) -> Entry | None:
@@ -273,7 +276,7 @@ def _python_function(callee: Any) -> Any:
 
 @dataclass(frozen=True)
 class Maker:
-    """What makes a derivative in a rule, as `adjit.grad` and its like, by their names, do in the user's program."""
+    """A transformation in a rule, such as `adjit.grad`, by its name."""
 
     kind: str
 
@@ -282,7 +285,7 @@ KNOWN: set[Callable[..., Any]] = set()
 
 
 def known_when_compiled(function: Rule) -> Rule:
-    """A helper of rules that is run, and not written out: its arguments, texts, numbers and tuples, are known then."""
+    """A helper of rules that runs at compile time: its arguments are strings, numbers and tuples."""
     KNOWN.add(function)
     return function
 
@@ -347,7 +350,7 @@ def _plain(callee: Any) -> Any:
 
 
 def class_of(kind: type) -> type:
-    """The class whose methods objects of this class have while compiling: its own, or what stands for it."""
+    """The class whose methods objects of this class have at compile time: their own class, or its substitute."""
     load()
     return builtin.classes.get(kind, kind)
 

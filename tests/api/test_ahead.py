@@ -108,7 +108,7 @@ def test_what_cannot_be_kept_is_said(monkeypatch):
 @pytest.mark.parametrize(
     "arguments, what",
     [
-        ((len, "float64"), "no derived function"),
+        ((len, "float64"), "an object that is not a derivative"),
         ((adjit.grad(np.sin),), "without types"),
         ((adjit.grad(np.sin), 1.0), "signature 1.0"),
         ((adjit.grad(np.sin, target="python"), "float64"), 'target="python"'),

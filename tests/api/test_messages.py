@@ -2,7 +2,10 @@
 
 import asyncio
 import collections
+import dataclasses
 import functools
+import inspect
+import re
 import time
 import types
 from typing import Any
@@ -12,6 +15,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import adjit
+from adjit.api.options import Asked, Options, make_options
 from adjit.errors import NotScalar, SourceUnavailable, TypeMismatch, Unsupported, WrongCall, WrongWrt
 
 X = np.array([1.0, 2.0])
@@ -361,3 +365,33 @@ def test_tab_offers_what_users_call(target: str) -> None:
 
     assert names(adjit.grad(squares, target=target)) == ["explain", "into", "precompile", "report", "save", "source"]
     assert names(adjit.hvp(squares, target=target)) == ["explain", "precompile", "report", "save", "source"]
+
+
+# ----------------------------------------------------------------------------------------------------- help, Shift-Tab
+
+TRANSFORMATIONS = (
+    "grad value_and_grad jvp vjp hvp jet jacfwd jacrev jacobian hessian vmap check_grads rounding_error".split()
+)
+
+
+@pytest.mark.parametrize("name", TRANSFORMATIONS)
+def test_options_are_named_and_told_of(name: str) -> None:
+    function = getattr(adjit, name)
+    shown = inspect.signature(function)
+    assert not any(p.kind is p.VAR_KEYWORD for p in shown.parameters.values())
+    options = {name: p.default for name, p in shown.parameters.items() if name in Asked.__annotations__}
+    assert options == {name: getattr(Options(), name) for name in Asked.__annotations__}
+    sentences = {
+        n for names in re.findall(r"- ((?:`\w+`(?:, )?)+): ", function.__doc__) for n in re.findall(r"\w+", names)
+    }
+    assert set(Asked.__annotations__) <= sentences
+    # what is not an option of all is said, too
+    own = set(shown.parameters) - set(options) - {"function", "arguments", "primals", "args", "order", "wrt"}
+    assert own <= sentences
+
+
+def test_the_options_are_those_that_are_taken() -> None:
+    with pytest.raises(WrongCall) as fault:
+        make_options({"nothing": 1})
+    assert fault.value.why == f"The options are {', '.join(Asked.__annotations__)}."
+    assert {field.name for field in dataclasses.fields(Options)} == {*Asked.__annotations__, "strategy"}

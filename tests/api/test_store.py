@@ -82,9 +82,9 @@ def test_without_a_folder_of_the_users_nothing_is_kept(monkeypatch):
     monkeypatch.delenv("ADJIT_CACHE_DIR")
     monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path("~/.cache/adjit"))
     store._users_own.cache_clear()
-    with pytest.raises(store.Unusable, match="no folder"):
+    with pytest.raises(store.Unusable, match="no home folder"):
         store.write("f", b"", "")
-    assert "no folder" in store.unusable()
+    assert "no home folder" in store.unusable()
     store._users_own.cache_clear()
 
 

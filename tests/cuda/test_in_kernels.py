@@ -132,8 +132,8 @@ def complex_valued(z):
 
 
 REFUSED = [
-    (adjit.grad, with_memory, "float64, int64", "values of a loop that its reverse reads", "math.sin(x) * x"),
-    (adjit.grad, until_small, "float64", "of which nobody knows how many", "math.sin(x) * x"),
+    (adjit.grad, with_memory, "float64, int64", "values of a loop for its reverse", "math.sin(x) * x"),
+    (adjit.grad, until_small, "float64", "an unknown number of iterations", "math.sin(x) * x"),
     (adjit.grad, with_array, "float64, int64", "the array `y`", "np.empty(n)"),
     (adjit.cuda.device, returning, "float64", "an array that", "np.ones(3)"),
     (adjit.grad, with_dot, "float64, float64[:, ::1], float64[::1]", "whose shapes may not fit", "a @ x"),

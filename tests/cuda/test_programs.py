@@ -346,19 +346,19 @@ REFUSED = [
         "diffuse[4, width]",
     ),
     (with_a_number_for_a_stream, "float64[::1], int64", "a stream from outside", "Leave it out", "push[4, 8, stream]"),
-    (onto_itself, "float64[::1]", "`p` and `q` may be the same memory", "a copy", "diffuse[4, 8](y, y, x)"),
-    (onto_a_part, "float64[::1]", "`x` and `v` may be the same memory", "a copy", "push[1, 8]"),
+    (onto_itself, "float64[::1]", "`p` and `q` may share memory", "a copy", "diffuse[4, 8](y, y, x)"),
+    (onto_a_part, "float64[::1]", "`x` and `v` may share memory", "a copy", "push[1, 8]"),
     (
         loads_what_it_stores,
         "float64[::1]",
-        "`a` and `out` may be the same memory",
+        "`a` and `out` may share memory",
         "stores to one of them",
         "paired[2, 8]",
     ),
     (with_mapped_memory, "float64[::1]", "`cuda.mapped_array` in a program", "outside", "cuda.mapped_array(8)"),
     (with_managed_memory, "float64[::1]", "`cuda.managed_array` in a program", "outside", "cuda.managed_array(8)"),
-    (with_parts_that_change_places, "float64[:, ::1]", "parts of an array that are exchanged", "by an index", ""),
-    (telling, "float64[::1]", "print of what is on the device", "outside", 'print("so far", total[0])'),
+    (with_parts_that_change_places, "float64[:, ::1]", "parts of an array that are exchanged", "exchange indices", ""),
+    (telling, "float64[::1]", "print of a value on the device", "outside", 'print("so far", total[0])'),
     (of_records, "float64[::1]", "drawn, an array of records", "Pass its fields", "drawn[1, 8](STATES, x, y)"),
     (with_another_argument, "float64[::1]", "weigh", "one value", "weigh[4, 8]"),
     (timed, "float64[::1]", "`event.elapsed_time`", "outside", "begin.elapsed_time(end)"),
@@ -485,6 +485,6 @@ def test_threads_of_a_launch_make_trips_alike():
         np.testing.assert_allclose(bar, own, rtol=1e-11, atol=1e-13)
     text = adjit.grad(of_rows, wrt=(0, 1, 2), target="cuda").source(*["float64[:, ::1]"] * 3)
     assert "for trip in range(j_trips):" in text
-    with pytest.raises(adjit.Unsupported, match="nobody knows how many trips") as fault:
+    with pytest.raises(adjit.Unsupported, match="an unknown number of iterations") as fault:
         adjit.grad(of_any_length, target="cuda").source("float64[::1]")
     assert fault.value.place is not None

@@ -171,12 +171,21 @@ def of_messages(file: Path) -> Iterator[Sentence]:
         if id(node) in docstrings or id(node) in inner or not isinstance(node, ast.Constant | ast.JoinedStr):
             continue
         for number, line in enumerate((_words(node) or "").split("\n")):
-            if reads_as_english(line):
-                yield from sentences(f"{name}:{node.lineno + number}", line)
+            for text in _TAG.split(line):
+                if reads_as_english(text):
+                    yield from sentences(f"{name}:{node.lineno + number}", text)
+
+
+# What a page of the report is written with.
+_TAG = re.compile(r"<style>.*?</style>|</?(?:b|button|code|div|h2|i|main|section|span|strong|table|td|th|tr)\b[^<>]*>")
 
 
 def reads_as_english(line: str) -> bool:
     words = re.findall(r"(?<![\w.%])[A-Za-z]{2,}(?![\w(=\[])", line)
+    if len(words) > 9 and not {"a", "an", "and", "are", "as", "in", "is", "of", "the", "to", "with"}.intersection(
+        words
+    ):
+        return False  # a list of names
     is_code = re.match(
         r"\s*(def|if|for|return|import|from|class|while|raise|elif|else|@|#include|\w+(\.\w+)* [-+*/]?= )", line
     )

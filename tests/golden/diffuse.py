@@ -17,8 +17,7 @@ class OutOfBounds(IndexError):
 
 
 class BeyondLoop(OutOfBounds):
-    """An index is out of bounds in a loop of which all trips are checked before it, those that a `break` or a condition
-    leaves out among them. Users of `source` alone see it."""
+    """A test before a loop finds an index out of bounds. Only users of a saved source see this error."""
 
 
 @njit

@@ -1077,7 +1077,7 @@ def ragged_array(a):
         return x * random.Random(3).random()
                    ^^^^^^^^^^^^^^^^
       adjit knows list, tuple, dict, set, deque, Counter, defaultdict and OrderedDict.
-      Use one of these classes, or define a class.
+      Use a class that adjit knows, or define a class.
     """,
     1.5,
 )

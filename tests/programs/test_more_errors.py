@@ -693,7 +693,7 @@ refused(
     """
     WrongCall: fastmath='yes'
       LLVM's flags are afn, arcp, contract, fast, ninf, nnan, nsz, reassoc.
-      Write fastmath=True, fastmath=False, or a set of these flags.
+      Write fastmath=True, fastmath=False, or a set of flags.
     """,
     1.0,
     fastmath="yes",

@@ -215,7 +215,7 @@ def test_what_is_refused():
     def rows_chosen(x):
         return np.sum(np.random.choice(x, 2))
 
-    with pytest.raises(errors.AdjitError, match="no vector"):
+    with pytest.raises(errors.AdjitError, match="not a vector"):
         adjit.grad(rows_chosen)(np.ones((2, 2)))
 
 

@@ -148,13 +148,13 @@ def test_windows_of_constants_and_by_unknown_names():
     ("f", "match"),
     [
         (lambda a: linalg.logm(a), "symmetric"),
-        (lambda a: linalg.orth(a), "one of many"),
+        (lambda a: linalg.orth(a), "not unique"),
         (lambda a: linalg.eig(a)[0], "np.linalg.eig"),
         (lambda a: linalg.eigh(a, subset_by_index=[0, 1]), "adjit takes"),
         (lambda a: linalg.qr(a, pivoting=True), "leave it out"),
         (lambda a: signal.lfilter(a[0], a[1], a[2], zi=a[3]), "recurrence"),
         (lambda a: interpolate.CubicSpline(a[0], a[1], bc_type="periodic")(0.5), "natural"),
-        (lambda a: interpolate.UnivariateSpline(a[0], a[1])(0.5), "with s=0"),
+        (lambda a: interpolate.UnivariateSpline(a[0], a[1])(0.5), "knows s=0"),
         (lambda a: interpolate.splev(0.5, interpolate.splrep(a[0], a[1])), "RegularGridInterpolator"),
     ],
 )

@@ -11,14 +11,14 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from adjit.api.bound import bound as of_bound
 from adjit.api.dispatch import derive
 from adjit.api.functions import active_positions, bind, push, value_of
-from adjit.api.options import Options, make_options
+from adjit.api.options import Asked, Options, make_options, takes_options
 from adjit.api.structures import Layouts, laid_out
 from adjit.api.trees import Leaf, Template, conform, leaves, map_leaves, nested, snapshot, template, zero
 from adjit.errors import Unsupported, WrongCall, WrongWrt
@@ -42,6 +42,7 @@ STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 DIRECTIONS = 3
 
 
+@takes_options
 def check_grads(
     function: Any,
     args: Sequence[Any],
@@ -49,14 +50,18 @@ def check_grads(
     order: int = 2,
     rtol: float = 1e-6,
     seed: int = 0,
-    **options: Any,
+    **options: Unpack[Asked],
 ) -> Checked:
-    """Checks the derivatives of a function at `args` up to `order`, with respect to `wrt` (default: every float).
+    """Checks the derivatives of a function at `args`: both modes against each other and against differences.
 
-    Forward and reverse must agree to rounding, both with the differences of the function itself to `rtol`. The point
-    must not be at a kink. Raises AssertionError with the three numbers where they do not, and the lines whose decisions
-    are held fixed, WrongWrt where no argument is a float, WrongCall for an order below 1, Unsupported for a derivative
-    on a GPU. What it returns has the numbers and those lines, and is what `adjit.plot.convergence` takes.
+    - `wrt`: positions or names of parameters; None for all floats.
+    - `order`: the number of derivatives to check, 2 for the gradient and the Hessian.
+    - `rtol`: the relative tolerance against differences. The two modes must agree to rounding.
+    - `seed`: of the random directions.
+
+    The point must not be at a kink. Returns the compared numbers, and the lines that decide by conditions;
+    `adjit.plot.convergence` draws them. Raises AssertionError with the numbers where they differ. Raises WrongWrt if no
+    argument is a float, WrongCall for an order below 1, and Unsupported for a GPU.
     """
     whole = of_bound(function)
     if whole is not None:
@@ -121,15 +126,17 @@ class Direction:
 
 @dataclass(frozen=True)
 class Checked:
-    """What was compared: `orders[0]` has the directions of the function, `orders[1]` those of its derivative, ..."""
+    """The compared numbers: `orders[0]` has the directions of the function, `orders[1]` those of its derivative."""
 
     orders: tuple[tuple[Direction, ...], ...]
     _point: _Point | None = None
 
     @property
     def decisions(self) -> tuple[Decided, ...]:
-        """The lines in which what was checked decides on the result: conditions, indices and rounding are held fixed,
-        and how the result changes where they change is no part of the derivative."""
+        """The lines where the arguments decide by a condition, an index or rounding.
+
+        The derivative does not contain the effect of another decision.
+        """
         return () if self._point is None else self._point.decisions
 
     def __repr__(self) -> str:
@@ -138,8 +145,10 @@ class Checked:
         return f"<checked: {len(self.orders)} orders, {DIRECTIONS} directions each{held}>"
 
     def convergence(self, order: int = 1, steps: Sequence[float] | None = None) -> Convergence:
-        """The errors of difference quotients for `steps`, by default 33 from 1 down to 1e-8; the function is run again,
-        four times for each step and direction. WrongCall where that order was not checked."""
+        """The errors of difference quotients for `steps`, by default 33 from 1 down to 1e-8.
+
+        The function runs four times per step and direction. Raises WrongCall for an order that was not checked.
+        """
         if not 1 <= order <= len(self.orders):
             raise WrongCall(f"order={order!r}, where {len(self.orders)} were checked", instead="Give one of them.")
         taken = np.logspace(0.0, -8.0, 33) if steps is None else np.sort(np.asarray(steps, float))[::-1]

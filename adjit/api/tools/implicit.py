@@ -8,7 +8,7 @@ may call, too, with rules for its derivatives.
     grad(lambda a: np.sum(root(a)))(a)     one solve with the transposed matrix of derivatives of the residual
 
 With F(x, a) = 0, the differential is x_dot = -(dF/dx)^-1 (dF/da) a_dot (the implicit function theorem). The rule is
-that equation, written out for the solver's parameters as text, and is transposed as any other, or differentiated again.
+the source of that equation for the solver's parameters. It is transposed and differentiated as any other.
 """
 
 from __future__ import annotations
@@ -43,22 +43,23 @@ def implicit(
     linear: str = "lu",
     tolerance: float | None = 1e-3,
 ) -> Any:
-    """`solver`, with the derivatives of what it solves: `x = solver(*args)` is where `residual(x, *args)` is zero, or a
-    fixed point, `x = fixed_point(x, *args)`, or where `minimum(x, *args)` has its minimum.
+    """A function like `solver` whose derivative comes from the equation that the result solves.
 
-    x is a float or an array of floats, and the equation has a float or an array of that shape. The solver is a function
-    that adjit or numba compiles, and may be anything that gets there: it is not differentiated. A derivative takes one
-    linear solve, with the matrix of the equation's derivatives by x, or, in reverse mode, the transposed one:
+    For `x = solver(*args)` give exactly one equation: `residual(x, *args)` is zero, `fixed_point(x, *args)` is x, or x
+    minimises `minimum(x, *args)`. Here x is a float or an array of floats, and a residual has the shape of x.
 
-    linear:    "lu": that matrix, and LU; "gmres", "cg" (for a minimum): products with it by `jvp` and `vjp` alone, for
-               many unknowns, in an array of one axis. A ValueError is raised where such a solve does not converge.
-    tolerance: a ValueError is raised where the residual is so large that a step of Newton's method is longer than this
-               times x (or this, of an x below 1): the solver has not converged, or solves something else. None: it is
-               not looked at. How well the derivative is known is how well x is.
+    adjit or numba compiles the solver. It may use any method, as it is not differentiated. A derivative takes one
+    linear solve with the Jacobian of the equation with respect to x; in reverse mode with its transpose.
 
-    What is returned is called as the solver, also in functions that are differentiated, and in compiled code, and what
-    the solver and the equation read of globals is constant from the first call on, as numba has it. Raises WrongCall
-    where there is not one equation, or it does not take the solver's arguments after x.
+    - `linear`: "lu" computes and factorises the Jacobian. "gmres", and "cg" for a minimum, only use products with it,
+      for many unknowns in a vector. They raise ValueError without convergence.
+    - `tolerance`: a call raises ValueError for a residual that is too large, where a step of Newton's method may be
+      longer than this times max(|x|, 1). Then the solver has not converged, or solves another equation. None skips the
+      test. A derivative is as accurate as x.
+
+    Differentiated functions and compiled code call the result like the solver. Globals that the solver or the equation
+    read are constant from the first call on, as in numba. Raises WrongCall unless exactly one equation is given, with
+    the solver's parameters after x.
     """
     given = {"residual": residual, "fixed_point": fixed_point, "minimum": minimum}
     equations = {name: f for name, f in given.items() if f is not None}
@@ -81,13 +82,13 @@ def implicit(
 
 
 def fixed_point(step: Callable[..., Any], *, tolerance: float = 1e-12, most: int = 10_000) -> Any:
-    """The function `(x, *args)` that repeats `x = step(x, *args)` until x moves by less than `tolerance` times x (or by
-    `tolerance`, of an x below 1), and returns x.
+    """A function `(x, *args)` that repeats `x = step(x, *args)` to a fixed point, and returns x.
 
-    Its derivative goes the same way: that of the limit is found by repeating the tangent, or the adjoint, of one step
-    at the limit (the two-phase method, Christianson 1994), which takes about as many steps, and keeps nothing of them.
-    By the start it is zero. Raises ValueError where it does not converge in `most` steps, WrongCall for a step that
-    takes nothing but x.
+    It stops when x changes by less than `tolerance` times max(|x|, 1). The derivative repeats the tangent, or the
+    adjoint, of one step at the limit (the two-phase method, Christianson 1994). That takes about the same number of
+    steps, and stores nothing. The derivative with respect to the start is zero.
+
+    Raises ValueError without convergence in `most` steps, and WrongCall for a step whose only parameter is x.
     """
     names = list(parameters(specification(step)).parameters)
     if len(names) < 2:
@@ -259,8 +260,10 @@ class _Written:
 
 
 def is_solved(value: Any, size: Any, x: Any, tolerance: float) -> None:
-    """ValueError unless a step of Newton's method, at a residual of this value, may be as small as the tolerance says:
-    |F| = |J step| <= |J| |step|, where `size` is |J|, or less."""
+    """Raises ValueError if a step of Newton's method has to be longer than the tolerance: |F| <= |J| |step|.
+
+    value: the residual F. size: |J|, or a smaller number.
+    """
     if np.sum(value * value) > (tolerance * size) ** 2 * max(np.sum(x * x), 1.0):
         raise ValueError("the solver of an implicit function did not solve its equation: the residual is not small")
 

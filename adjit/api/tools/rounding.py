@@ -12,11 +12,11 @@ from __future__ import annotations
 import functools
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from adjit.api.bound import bound
 from adjit.api.dispatch import derive
-from adjit.api.options import make_options
+from adjit.api.options import Asked, make_options, takes_options
 from adjit.errors import Unsupported
 from adjit.rules.library_functions import as_python
 from adjit.transform.source.derivative import Derivative, root, shown, specification
@@ -90,21 +90,24 @@ class RoundingErrors:
         return statements
 
 
-def rounding_error(function: Any, **options: Any) -> RoundingErrors:
-    """A function with the arguments of `function`, whose result is one float, that returns a `RoundingError`: the
-    value, a bound of its rounding error to first order, and what each statement adds to that.
+@takes_options
+def rounding_error(function: Any, **options: Unpack[Asked]) -> RoundingErrors:
+    """A function that estimates the rounding error of `function`, whose result is one float.
 
-    The bound is the sum of |y y_bar| u over all numbers y that are computed and rounded, where y_bar is the adjoint of
-    y and u half a unit in the last place of its type: y is y (1 + d) with |d| <= u, and changes the result by
-    y_bar y d, to first order (Linnainmaa, BIT 16, 1976; Menon et al., "ADAPT: algorithmic differentiation applied to
-    floating-point precision tuning", SC 2018; Singh et al., "Fast and automatic floating point error analysis with
-    CHEF-FP", IPDPS 2023). exp, log, sin, pow and the like count twice, as their error is up to one unit in the last
-    place, hyperbolic and special functions eight times; sums, products and roots once, and what is exact not at all.
-    Arguments are taken as exact, and so is the way that the program goes: where a rounding error changes a comparison,
-    or an argument is where a derivative is infinite, nothing is said.
+    It takes the arguments of `function` and returns a `RoundingError`: the value, a bound of its rounding error to
+    first order, and the part of each statement in that bound.
 
-    Raises NotScalar for a result that is no float, Unsupported for operations on whole matrices, such as solves, whose
-    rounding errors are those of a library.
+    The bound is the sum of |y y_bar| u over all numbers y that are computed and rounded. Here y_bar is the adjoint of
+    y, and u is half a unit in the last place of its type. A computed y is y (1 + d) with |d| <= u, and changes the
+    result by y_bar y d to first order. The method is that of Linnainmaa (BIT 16, 1976). See also Menon et al., "ADAPT:
+    algorithmic differentiation applied to floating-point precision tuning" (SC 2018), and Singh et al., "Fast and
+    automatic floating point error analysis with CHEF-FP" (IPDPS 2023).
+
+    Sums, products and roots count once, exact operations not at all. exp, log, sin and pow count twice, as their error
+    is up to one unit in the last place. Hyperbolic and special functions count eight times. Arguments count as exact.
+    Comparisons that a rounding error changes, and infinite derivatives, are not covered.
+
+    Raises NotScalar for a result that is not a float, and Unsupported for operations on whole matrices, such as solves.
     """
     chosen = make_options(options)
     if chosen.target in ("cuda", "cuda-device"):

@@ -1,8 +1,7 @@
 """The memory of arrays: in the workspace (`library/workspace.py`) blocks that others gave back.
 
 In: nothing. Out: functions for compiled code to call, by way of the symbols `BLOCK` and `ALLOCATION`; what is kept can
-be cleared. They check extents and raise what numba does: code that checks its own, in each module, took LLVM 0.06 of
-its time.
+be cleared. They check sizes and raise what numba does: checks in each module would take 6 % of LLVM's time.
 
 The pool (`pool.ll`) is one a process, safe with threads, and holds at most 1 GiB. A block returns to it when nothing
 refers to the array any more, so that no array that somebody holds is ever taken again. Long blocks are in pages of 2 MB

@@ -89,7 +89,7 @@ declare void @PyErr_Clear()
 
 ; Calls a function, which has an environment and a name, with the arguments of Python's; `apply` hands them over. The
 ; table: 0 or whether others may run meanwhile; bytes of the places of the arguments, and of the result; how many
-; arguments there are; for each the offset of its place and what it is; what the result is made of.
+; arguments there are; for each the offset of its place and its kind; the parts of the result.
 define ptr @adjit_call(ptr %arguments, ptr %environment, ptr %function, ptr %name, ptr %apply, ptr %table) {
   %bytes_place = getelementptr i64, ptr %table, i64 1
   %result_bytes_place = getelementptr i64, ptr %table, i64 2

@@ -1,6 +1,6 @@
 """The few functions that generated code calls, as plain Python.
 
-In: extents, arrays, numbers. Out: what the text says. How numba compiles them is in `backend`.
+In: sizes, arrays, numbers. Out: what their names say. How numba compiles them is in `backend`.
 
     from adjit.runtime.library import broadcast_extent, workspace       as generated text has it
 """

@@ -111,8 +111,8 @@ def _literal(function: ir.Function, op: ir.Alloc | ir.Copy, iterations: Iteratio
         role = op.role if isinstance(op, ir.Alloc) else None
         is_tape = role is not None and role.kind == "tape"
         raise Unsupported(
-            f"{'values of a loop that its reverse reads' if is_tape else f'the array `{op.out.name}`'}, of which "
-            f"nobody knows how many there are, {_WHERE}",
+            f"{'values of a loop for its reverse' if is_tape else f'the array `{op.out.name}`'}, whose number is "
+            f"not known at compile time, {_WHERE}",
             ir.place_of(_origin(function, op)),
             "A thread allocates no memory.",
             "Give the loop a literal number of iterations, or use forward mode: adjit.jacfwd."

@@ -54,7 +54,7 @@ _Key = TypeVar("_Key")
 _Made = TypeVar("_Made")
 
 _OF_DRAWS = (
-    "a Jacobian by columns has more than {} columns, of a function that draws random numbers; a second sweep "
+    "a Jacobian by columns of a function with random numbers has more than {} columns. A second sweep "
     "would draw other numbers: use adjit.jacrev, or pass the random numbers as an argument"
 )
 WIDEST_ALONE = 16  # directions of a chunk without such a loop, where all arguments are numbers

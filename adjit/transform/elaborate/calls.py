@@ -680,7 +680,7 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
     if isinstance(callee, type):
         raise ctx.unsupported(
             f"a call of {described(Static(callee))}",
-            "Use one of these classes, or define a class.",
+            "Use a class that adjit knows, or define a class.",
             why="adjit knows list, tuple, dict, set, deque, Counter, defaultdict and OrderedDict.",
         )
     if not callable(callee) or not _is_hashable(callee):

@@ -617,7 +617,7 @@ def carried_loop(
             rooms = {name: each for name, each in rooms.items() if name not in moved}
             continue
         if unfit := [name for name, slot in slots.items() if not _is_entered(ctx, before, name, slot)]:
-            why = "It holds values of different kinds when the loop starts and after a trip."
+            why = "It has values of different kinds before the loop and after an iteration."
             slots |= {name: _read_by_none(ctx, name, why) for name in unfit}
             continue
         if count is not None:

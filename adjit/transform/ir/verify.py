@@ -205,7 +205,7 @@ class _Verifier:
                 self.boolean("the test", test.yields[0])
             case ir.Raise(args=args, condition=condition, values=values):
                 wanted = sum(a.count for a in args if isinstance(a, ir.Made))
-                self.check(wanted == len(values), "an exception has other values than its arguments are made of")
+                self.check(wanted == len(values), "an exception whose values are not those of its arguments")
                 if condition is not None:
                     self.boolean("the condition", condition)
                 # passes see variables through `operands`, which the arguments of an exception are not among

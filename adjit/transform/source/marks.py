@@ -1,8 +1,10 @@
-"""What users write in a function for the sake of its derivative; to the function itself it makes no difference.
+"""Marks in a function for its derivative.
 
-z = intermediate(z, "z")                    the adjoint of z is there to be asked for
-for t in checkpoint(range(steps)): ...      the trips are run again in the reverse sweep, from few snapshots
-y = checkpoint(layer)(x, w)                 the call is made again in the reverse sweep, from its arguments
+    z = intermediate(z, "z")                    the adjoint of z can be asked for
+    for t in checkpoint(range(steps)): ...      the reverse sweep recomputes iterations from a few snapshots
+    y = checkpoint(layer)(x, w)                 the reverse sweep repeats the call, from its arguments
+
+They do not change the function itself.
 """
 
 from __future__ import annotations
@@ -25,25 +27,23 @@ Intermediate = TypeVar("Intermediate")
 
 
 def intermediate(x: Intermediate, name: str = "", adjoint: Callable[[Any], Any] | None = None) -> Intermediate:
-    """x itself, a float, or a copy of it, an array of floats, whose adjoint one asks for.
+    """Marks a value whose adjoint you want to read or to change. Returns x, or a copy of it for an array.
 
-    name:    a literal text, by which `adjit.grad(f, intermediates=(name,))` returns the adjoint of x: the derivative of
-             the result by what is added to x there. Of a number that is passed several times, in a loop or in a
-             function that is called twice, it is that by what is added each time, the sum of all. An array has to be
-             passed once. Where nothing asks for it, the name changes nothing.
-    adjoint: a function of one argument, through which the adjoint goes: what it returns goes on to what x is made of.
-             It may clip, or raise an error. With a name as well, what is returned by it has gone through the function.
-             There is no forward mode then: a function of adjoints has nothing to do with tangents.
+    - `name`: a literal string. `adjit.grad(f, intermediates=(name,))` returns the adjoint of x: the derivative of the
+      result with respect to an addition to x. A number may be marked repeatedly, in a loop or by calls; the adjoint is
+      then the sum. An array has to be marked once. Without `intermediates` the name changes nothing.
+    - `adjoint`: a function of one argument that gets the adjoint of x and returns the adjoint to continue with. It may
+      clip it or raise an error. With a name as well, the returned adjoint is the changed one.
 
-    Raises TypeMismatch for integers, Unsupported for complex numbers, for an array whose adjoint is asked for in a loop
-    or a branch, and, with `adjoint`, in forward mode.
+    Raises TypeMismatch for integers, and Unsupported for complex numbers. Raises Unsupported for the adjoint of an
+    array in a loop or a branch, and in forward mode for a mark with `adjoint`.
     """
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
 @dataclass(eq=False)
 class Checkpointed(Generic[Given, Result]):
-    """A function of which nothing is kept for the reverse sweep of a caller but its arguments."""
+    """A function that the reverse sweep calls again: a caller only keeps its arguments."""
 
     function: Callable[Given, Result]
 
@@ -63,28 +63,25 @@ def checkpoint(what: Callable[Given, Result]) -> Checkpointed[Given, Result]: ..
 
 
 def checkpoint(what: Any, snapshots: int = 0) -> Any:
-    """`what` itself: a `range(...)` that a loop runs over, or a function. The reverse sweep runs it a second time.
+    """Marks a loop or a function whose values the reverse sweep recomputes instead of storing. Returns `what`.
 
-    A loop: nothing that a trip computes is kept then but the state of the loop (the variables that it hands from trip
-    to trip and the arrays that it changes) before some of the trips, from which the others are run again. Which trips
-    these are is Griewank and Walther's choice (ACM Trans. Math. Softw. 26, 2000), with which the fewest trips are run
-    again.
+    - A `range(...)` of a loop: only snapshots of the loop's state are kept. The state consists of the variables that an
+      iteration hands to the next, and of the arrays that it changes. The reverse sweep recomputes the other iterations
+      from snapshots, by Griewank and Walther's revolve (ACM Trans. Math. Softw. 26, 2000), which recomputes the fewest.
+    - A function, also as `@adjit.checkpoint`: a call keeps its arguments, and the memory of others that it overwrites.
+      The reverse sweep repeats the call.
+    - `snapshots`: how many a loop may keep, a literal. With s snapshots and n <= C(s + r, s) iterations, no iteration
+      is recomputed more than r times. The default 0 keeps about sqrt(2 n), for r = 2.
 
-    A function, also as `@adjit.checkpoint`: nothing that a call computes is kept but its arguments, and what it writes
-    into of memory that is not its own. The reverse sweep makes the call once more, before it goes back through it.
+    A loop that ends early counts with all its iterations. Derivatives of the derivative ignore the mark.
 
-    snapshots: how many there is room for, a literal; 0 for as many as are needed to run no trip again more than twice,
-               about sqrt(2 n) for n trips. With s snapshots no trip runs again more than r times if n <= C(s + r, s).
-               Of loops only.
+    A derivative raises Unsupported for:
 
-    A derivative of the derivative keeps what it needs, with no regard to this.
+    - a loop that creates arrays of another shape in each iteration;
+    - a loop with independent iterations inside a loop that is not checkpointed;
+    - random draws, and a changed array that has a second name.
 
-    A loop that is left early counts as one that makes all its trips, the later ones doing nothing.
-
-    Raises Unsupported, when a derivative is made, for a loop that makes an array anew in each trip of another shape
-    than in the trip before, or that starts from what others leave and stands in one that is not checkpointed; and for
-    loops and functions that draw random numbers, or change an array that has several names. Raises AdjitError for what
-    is neither a range nor a function, and for snapshots of a call.
+    Raises AdjitError for anything but a range or a function, and for snapshots of a call.
     """
     if callable(what):
         if snapshots:

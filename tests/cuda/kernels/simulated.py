@@ -50,7 +50,7 @@ PLANTED = {
     without_barrier: ((1, 8), "shared memory, with no barrier between them"),
     plain_sum: ((1, 8), "global memory, with no barrier between them"),
     half_a_block: ((1, 8), "do not reach a barrier"),
-    unwritten: ((1, 8), "read before anything is stored"),
+    unwritten: ((1, 8), "read before it is stored"),
     blocks_meet: ((2, 8), "two blocks are at"),
 }
 # what all threads store, they store once in the nest

@@ -80,7 +80,7 @@ def result(x, y):
 
 REFUSED = {
     loads: "which the same threads load, or store to", both: "while others lower its elements",
-    stored_before: "hangs on `x`, to which the same threads stored before", part: "a part of an array",
+    stored_before: "depends on `x`, to which the same threads stored before", part: "a part of an array",
     result: "the result of cuda.atomic.max",
 }  # fmt: skip
 
@@ -169,7 +169,7 @@ def test_draws_are_those_of_numba():
             given.copy(), s0 + h, 0.01, np.full(5, 0.3), 3, end, s0_dot=np.zeros(5), out_dot=np.zeros(5)
         )
     np.testing.assert_allclose(s0_bar, (ends[0] - ends[1]) / 2e-5, rtol=1e-6)
-    with pytest.raises(adjit.WrongWrt, match="states is no float"):
+    with pytest.raises(adjit.WrongWrt, match="states is not a float"):
         adjit.cuda.adjoint(walks, target="python")[1, 8](
             given, s0, 0.01, np.full(5, 0.3), 3, np.zeros(5), states_bar=np.zeros(5), out_bar=np.ones(5)
         )

@@ -263,7 +263,7 @@ REFUSED = {
     "barrier in a loop": (barrier_in_loop, "a loop that some threads may not reach", "Move the barrier out"),
     "plain addition by all": (all_add_plainly, "all threads store to one element of `y`", "cuda.atomic.add"),
     "missing barrier": (missing_barrier, "that another one loads", "cuda.syncthreads()"),
-    "store by all": (all_store, "all threads store to one element of `y`", "let one thread do it"),
+    "store by all": (all_store, "all threads store to one element of `y`", "let one thread store"),
     "result of an atomic": (result_of_atomic, "the result of cuda.atomic.add", "integer array"),
     "slots": (slot_of_atomic, "the result of cuda.atomic.add", "integer array"),
     "exch": (exchange, "cuda.atomic.exch", "integer array"),
@@ -274,7 +274,7 @@ REFUSED = {
     "shuffle": (shuffled, "which the threads of a warp execute together", "shared memory"),
     "vote": (voted, "which the threads of a warp execute together", "shared memory"),
     "syncwarp": (in_warp, "which the threads of a warp execute together", "shared memory"),
-    "cooperative group": (cooperative, "a cooperative group", "Launch a kernel"),
+    "cooperative group": (cooperative, "a cooperative group", "Launch one kernel"),
     "fence": (fenced, "a fence between threads", "Launch one kernel per step"),
     "launch": (launches, "a kernel that launches another one", "Launch it"),
     "call of a kernel": (calls_kernel, "a kernel that calls another kernel", "device function"),
@@ -282,13 +282,13 @@ REFUSED = {
     "random of NumPy": (draws_of_numpy, "drawn in a kernel", "pass the numbers"),
     "too much shared memory": (too_much_shared, "56,000 bytes", "smaller"),
     "too much local memory": (too_much_local, "a local array of 4800 bytes", "axis for the threads"),
-    "shared shape": (shared_of_run_time, "known at run time only", "Give literals"),
+    "shared shape": (shared_of_run_time, "only known at run time", "Give literals"),
     "result": (returns, "returns a value", "Store it"),
     "device array": (host_array, "which belongs to the host", "before the launch"),
     "unknown name": (unknown_name, "cuda.reverse_of_time", "atomic additions"),
     "four axes": (four_axes, "other than 1, 2 and 3", "literal"),
     "global array": (overwrites_global, "TABLE", "argument"),
-    "never stored": (unwritten, "never stored", "np.zeros"),
+    "read before it is stored": (unwritten, "read before it is stored", "np.zeros"),
     "no function of ours": (without_rule, "cuda.libdevice.jn", "math"),
 }
 
@@ -346,7 +346,7 @@ def test_shadows_fit_their_arguments():
             scaled(x, y, 2.0, x_bar=wrong, y_bar=np.ones(8))
     with pytest.raises(TypeMismatch, match="`a_bar` is"):
         scaled(x, y, 2.0, a_bar=np.array(1.0), y_bar=np.ones(8))
-    with pytest.raises(WrongWrt, match="a is no float"):
+    with pytest.raises(WrongWrt, match="a is not a float"):
         scaled(x, y, 2, a_bar=np.zeros(1), y_bar=np.ones(8))
     with pytest.raises(WrongCall, match="no parameter `z_bar`"):
         scaled(x, y, 2.0, z_bar=np.ones(8), y_bar=np.ones(8))

@@ -22,8 +22,8 @@ from tests.cuda.simulated.checks import on_device, on_host, simulated, watched
 SUFFIXES = {"tangent": "_dot", "adjoint": "_bar"}
 # a loop of which nobody knows how many trips it makes keeps its values in lists
 REFUSED = {
-    "until small": "nobody knows how many trips", "waiting": "nobody knows how many trips",
-    "decay": "of which nobody knows how many", "recursive": "calls itself",
+    "until small": "an unknown number of iterations", "waiting": "an unknown number of iterations",
+    "decay": "an unknown number of iterations", "recursive": "calls itself",
 }  # fmt: skip
 
 
