@@ -143,11 +143,13 @@ def _stores_rows(ops: Sequence[ir.Op]) -> bool:
 
 
 def _replaced(region: ir.Region, kept: Collection[ir.Op]) -> ir.Region:
-    """The region with elementary functions replaced, but for the operations in `kept`."""
-
-    def made(op: ir.Op) -> ir.Op:
-        if op in kept or not isinstance(op, ir.Call) or not is_elementary(op):
-            return op
-        return dataclasses.replace(op, callee=ELEMENTARY[op.callee])
-
-    return ir.rewritten(region, made)
+    """The region with elementary functions replaced, but for the operations in `kept` with all that is inside them:
+    they are told by what they are, so they stay the objects that they are."""
+    ops: list[ir.Op] = []
+    for op in region.ops:
+        if op not in kept:
+            op = ir.with_regions(op, [_replaced(inner, kept) for inner in op.regions]) if op.regions else op
+            if isinstance(op, ir.Call) and is_elementary(op):
+                op = dataclasses.replace(op, callee=ELEMENTARY[op.callee])
+        ops.append(op)
+    return ir.with_ops(region, ops)

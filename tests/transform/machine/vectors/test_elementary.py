@@ -279,3 +279,34 @@ def test_trips_that_store_long_rows_keep_their_functions(width, is_vector):
     """As with a chunk of directions: the compiler makes vectors of the row, and none of the trips."""
     made = pipeline.primal(rows_of(width), (types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")))
     assert ("vectormath.exp" in emit(vectorise(made)).text) == is_vector
+
+
+def waits_in_a_branch(x):
+    """What a branch of the recurrence calls is an elementary function, too."""
+    state, total = 1.0, 0.0
+    for i in range(x.size):
+        e = math.exp(-x[i])
+        if x[i] > 0.5:
+            state = state * math.tanh(state + e)
+        total += state * e
+    return total
+
+
+def neighbours_in_a_branch(x):
+    """The Hessian's loop adds to neighbours in the branch."""
+    total = 0.0
+    for i in range(x.size):
+        total += 0.1 * (x[i] - math.cos(0.7 * i)) ** 2
+        if i > 0:
+            total += math.log(math.cosh(x[i] - x[i - 1]))
+    return total
+
+
+def test_a_branch_of_the_recurrence_stays_in_it():
+    x = X[:40]
+    value, gradient = adjit.value_and_grad(waits_in_a_branch)(x)
+    plain_value, plain = adjit.value_and_grad(waits_in_a_branch, vectormath=False)(x)
+    assert math.isclose(value, waits_in_a_branch(x), rel_tol=1e-13)
+    assert np.allclose(gradient, plain, rtol=1e-12, atol=1e-15)
+    sparse = adjit.hessian(neighbours_in_a_branch, sparse=True)(x).toarray()
+    assert np.allclose(sparse, adjit.hessian(neighbours_in_a_branch)(x), rtol=1e-12, atol=1e-14)
