@@ -55,10 +55,7 @@ def of_length(x, n, k):
     s = 0.0
     for i in range(n):
         s += x[i] * x[2]
-    while k < 9:
-        s += x[k] ** 2
-        k += 4
-    return s
+    return s + x[k + int(0.0 * x[0])] ** 2
 
 
 def in_place(x, y):

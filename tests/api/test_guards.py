@@ -129,7 +129,7 @@ def test_masks_of_another_length_are_told_of(function, rows: tuple[int, ...], wh
         with pytest.raises(IndexError):
             function(X, mask)
         line = rf"test_guards\.py:\d+ in {function.__name__}.*\[.*mask\]"
-        says = rf"(?s)did not match {what}.*is 4, .* mask {size}\n.*{line}"
+        says = rf"(?s)did not match {what}.*is 4, .* mask has {size}\n.*{line}"
         for call in (
             lambda mask: adjit.grad(function, target="python")(X, mask),
             lambda mask: adjit.jvp(lambda x: function(x, mask), (X,), (X,), target="python"),
@@ -355,9 +355,9 @@ def test_compiled_alike() -> None:
     with pytest.raises(IndexError, match=r"(?s)index 4 is out of bounds.*while x\[i\]"):
         adjit.jvp(sought, (X,), (X,))
     for size in (3, 5):
-        with pytest.raises(IndexError, match=rf"(?s)axis 0 of `y`: its size is 4, .* mask {size}\n.*y\[mask\] \*= 3.0"):
+        with pytest.raises(IndexError, match=rf"(?s)axis 0 of `y`: .* mask has {size}\n.*y\[mask\] \*= 3.0"):
             adjit.grad(updated_through)(X, np.ones(size, bool))
-    with pytest.raises(IndexError, match=r"(?s)axis 0 of `x`: its size is 4, .* mask 5\n.*x\[mask\]"):
+    with pytest.raises(IndexError, match=r"(?s)axis 0 of `x`: its size is 4, .* mask has 5\n.*x\[mask\]"):
         adjit.jvp(read_through, (X, np.ones(5, bool)), (X, None))
     for function in (of_list, of_grown):
         with pytest.raises(IndexError, match=rf"index -4 is .* a list with size 3\n.*in {function.__name__}"):
@@ -403,7 +403,7 @@ def test_off_there_is_nothing_of_it() -> None:
 
 
 def test_options() -> None:
-    with pytest.raises(WrongCall, match=r"(?s)parallel=True with debug.*out of a thread"):
+    with pytest.raises(WrongCall, match=r"(?s)parallel=True with debug.*in a thread"):
         adjit.grad(inside, debug="nan", parallel=True)
     with pytest.raises(WrongCall, match="debug='inf'"):
         adjit.grad(inside, debug="inf")

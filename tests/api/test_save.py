@@ -106,8 +106,8 @@ def test_an_index_out_of_range_in_a_saved_file(tmp_path):
             np.testing.assert_allclose(call(X, 6, 5), derived(X, 6, 5), rtol=1e-14)
             with pytest.raises(IndexError, match="index 8 is out of bounds for an axis with size 6"):
                 call(X, 9, 5)
-            with pytest.raises(IndexError, match=r"(?s)index 6 is out of bounds for axis 0 of `x` with.* 6\n.*x\[k\]"):
-                call(X, 6, 2)
+            with pytest.raises(IndexError, match="index 6 is out of bounds for an axis with size 6"):
+                call(X, 6, 6)
 
 
 def test_without_arguments_those_of_the_calls(tmp_path):

@@ -3,7 +3,7 @@ import math
 import numpy as np
 from numba import njit
 
-IN_LOOP = "an axis\n  in a loop that is checked before it runs"
+BEFOREHAND = "an axis\n  in code that checks its indices before it runs"
 
 
 class OutOfBounds(IndexError):
@@ -26,9 +26,9 @@ class BeyondLoop(OutOfBounds):
 def check_bounds(least, greatest, extent):
     """BeyondLoop if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
     if least <= greatest and least < -extent:
-        raise BeyondLoop(IN_LOOP, least, extent)
+        raise BeyondLoop(BEFOREHAND, least, extent)
     if least <= greatest and greatest >= extent:
-        raise BeyondLoop(IN_LOOP, greatest, extent)
+        raise BeyondLoop(BEFOREHAND, greatest, extent)
 
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)

@@ -20,7 +20,7 @@ from numba.core.typing.templates import signature
 from adjit.errors import BeyondLoop, OutOfBounds, Stretched, UnfitMask
 from adjit.runtime.backend.arrays import told
 from adjit.runtime.library.checks import (
-    IN_LOOP,
+    BEFOREHAND,
     OTHER_ITEM,
     OTHER_OUTPUT,
     STRETCHED,
@@ -179,7 +179,7 @@ def _beyond(context: Any, module: Any, given: Sequence[Any]) -> Any:
     made.linkage = "internal"
     made.attributes.add("noinline")
     builder = ir.IRBuilder(made.append_basic_block())
-    said, known = (IN_LOOP, *made.args[2:]), (None, types.intp, types.intp)
+    said, known = (BEFOREHAND, *made.args[2:]), (None, types.intp, types.intp)
     context.call_conv.return_dynamic_user_exc(builder, BeyondLoop, said, known)
     return made
 

@@ -20,7 +20,7 @@ UNFIT_FACTORS = "the shapes of the factors of a product do not fit"
 UNSTORED = "could not broadcast the value into the shape of the target"
 OTHER_ITEM = "arrays of different shapes in one list"
 OTHER_OUTPUT = "the output array has another shape than the result"
-IN_LOOP = "an axis\n  in a loop that is checked before it runs"
+BEFOREHAND = "an axis\n  in code that checks its indices before it runs"
 STRETCHED = "two axes differ in length, and this code is for axes of equal length"
 
 
@@ -77,9 +77,9 @@ def slice_inside(start: int, stop: int, extent: int) -> None:
 def check_bounds(least: int, greatest: int, extent: int) -> None:
     """BeyondLoop if an index may be out of bounds that lies between these two; if they leave none, no trip has one."""
     if least <= greatest and least < -extent:
-        raise BeyondLoop(IN_LOOP, least, extent)
+        raise BeyondLoop(BEFOREHAND, least, extent)
     if least <= greatest and greatest >= extent:
-        raise BeyondLoop(IN_LOOP, greatest, extent)
+        raise BeyondLoop(BEFOREHAND, greatest, extent)
 
 
 def check_index(index: int, extent: int, where: str) -> None:
