@@ -84,16 +84,6 @@ def rounding_of(values, a):
 
 
 @numba.njit
-def over(x, value):
-    """`x` over a value, of an adjoint: 0 of one that is 0, of what nobody reads."""
-    return x if x == 0 else np.divide(x, value)
-
-
-tangent(over)(lambda x, value, x_dot, value_dot, *, y: over(x_dot, value) - y * (value_dot / value))
-linear(over, transpose=lambda x, value, *, y, y_bar: over(y_bar, value))
-
-
-@numba.njit
 def turns(inner, values, spaces, sign=-1.0):
     """What each vector takes of the others as the matrix moves, `inner` in terms of the vectors; nothing of those of
     its own space. nan of another one whose value is equal, to rounding, if the matrix moves at all.
@@ -106,7 +96,7 @@ def turns(inner, values, spaces, sign=-1.0):
         return found
     for j in range(values.size):
         for i in range(values.size):
-            if are_apart(spaces, i, j):
+            if i != j and (sign > 0 or are_apart(spaces, i, j)):
                 gap = values[j] + sign * values[i]
                 found[i, j] = inner[i, j] / gap if abs(gap) > nearest else np.nan
     return found
@@ -130,14 +120,19 @@ def is_zero(matrix):
 
 @numba.njit
 def turns_asked_for(turns_bar, values, spaces, sign=-1.0):
-    """The transpose of `turns`, in which vectors that nobody reads turn nothing."""
+    """The transpose of `turns`. Of vectors of one space whose values are zero, which sums are asked for, nan if any is:
+    an adjoint of zero may be that of vectors that nobody reads."""
     found, nearest = np.zeros_like(turns_bar), rounding_of(values, turns_bar) if sign < 0 else 0.0
     for j in range(values.size):
-        if not is_zero(turns_bar[:, j : j + 1]):
-            for i in range(values.size):
-                if are_apart(spaces, i, j):
-                    gap = values[j] + sign * values[i]
-                    found[i, j] = turns_bar[i, j] / gap if abs(gap) > nearest else np.nan
+        for i in range(values.size):
+            gap = values[j] + sign * values[i]
+            if are_apart(spaces, i, j):
+                found[i, j] = turns_bar[i, j] / gap if abs(gap) > nearest else np.nan
+            elif i != j and sign > 0:
+                if gap > 0:
+                    found[i, j] = turns_bar[i, j] / gap
+                elif turns_bar[i, j] != 0:
+                    found[i, j] = np.nan
     return found
 
 
@@ -148,7 +143,7 @@ def gaps_dot(turn, values, spaces, sign, values_dot):
         for i in range(values.size):
             if i != j:
                 share = np.nan
-                if are_apart(spaces, i, j):
+                if sign > 0 or are_apart(spaces, i, j):
                     share = turn[i, j] / (values[j] + sign * values[i])
                 found[i, j] = share * (values_dot[j] + sign * values_dot[i])
     return found
@@ -259,7 +254,7 @@ def singular_dot(a_dot, y, spaces, inner):
     square = inner[:count, :count].copy()
     # what u and v turn by together, and against each other
     together = turns(0.5 * (square + square.T), s, spaces)
-    against = turns(0.5 * (square - square.T), s, np.empty(0, np.int64), 1.0)
+    against = turns(0.5 * (square - square.T), s, spaces, 1.0)
     turn_u, turn_v = np.zeros((u.shape[1], u.shape[1]), a_dot.dtype), np.zeros((vt.shape[0], vt.shape[0]), a_dot.dtype)
     turn_u[:count, :count], turn_v[:count, :count] = together + against, together - against
     for j in range(count):
@@ -297,24 +292,24 @@ def singular_bar(y, y_bar, wanted, spaces, inner):
         turn_u, turn_v = np.dot(u.T, u_bar), np.dot(vt, vt_bar.T)
         square_u, square_v = turn_u[:count, :count], turn_v[:count, :count]
         together = turns_asked_for(square_u + square_v, s, spaces)
-        against = turns_asked_for(square_u - square_v, s, np.empty(0, np.int64), 1.0)
+        against = turns_asked_for(square_u - square_v, s, spaces, 1.0)
         inner[:count, :count] += 0.5 * (together + together.T + against - against.T)
         for j in range(count):
             for i in range(count, u.shape[1]):
-                inner[i, j] += over(turn_u[i, j] - turn_u[j, i], s[j])
+                inner[i, j] += (turn_u[i, j] - turn_u[j, i]) / s[j]
             for i in range(count, vt.shape[0]):
-                inner[j, i] += over(turn_v[i, j] - turn_v[j, i], s[j])
+                inner[j, i] += (turn_v[i, j] - turn_v[j, i]) / s[j]
         if u.shape[1] < u.shape[0]:
             across = np.zeros(u.shape, inner.dtype)
             for j in range(count):
                 for i in range(u.shape[0]):
-                    across[i, j] = over(u_bar[i, j], s[j])
+                    across[i, j] = u_bar[i, j] / s[j]
             outside += np.dot(across - np.dot(u, np.dot(u.T, across)), vt[:count])
         if vt.shape[0] < vt.shape[1]:
             across = np.zeros(vt.shape, inner.dtype)
             for j in range(count):
                 for i in range(vt.shape[1]):
-                    across[j, i] = over(vt_bar[j, i], s[j])
+                    across[j, i] = vt_bar[j, i] / s[j]
             outside += np.dot(u[:, :count], across - np.dot(np.dot(across, vt.T), vt))
     return np.dot(np.dot(u, inner), vt) + outside
 

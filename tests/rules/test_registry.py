@@ -32,7 +32,7 @@ ORDERS_OF_ROOTS = (
 # The compiler's own, in derivatives that are differentiated again (tests/transform/sweeps/test_row_passes.py), and in
 # those of factorisations (tests/programs/test_functions_of_matrices.py).
 OF_SPECTRA = (
-    factorisations.over, factorisations.turns, factorisations.turns_asked_for, equal_values.moved,
+    factorisations.turns, factorisations.turns_asked_for, equal_values.moved,
     equal_values.spectrum, equal_values.singular_spectrum,
 )  # fmt: skip
 OWN = (reassociable_add, reassociable_sub, *OF_SPECTRA, *(f.py_func for f in OF_SPECTRA))

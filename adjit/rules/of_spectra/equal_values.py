@@ -133,4 +133,9 @@ def singular_spectrum_adjoint(a, full_matrices, cuts, *, y, y_bar, wanted):
     inner = np.zeros((u.shape[1], vt.shape[0]), a.dtype)
     if wanted[4]:
         inner = between_equal(inner, 0.5 * (y_bar[4] + y_bar[4].T), spaces)
+        for i in range(spaces.size):
+            for j in range(spaces.size):
+                # of zeros u and v turn against each other, by nobody knows how much
+                if i != j and spaces[i] == spaces[j] and s[i] + s[j] == 0 and y_bar[4][i, j] != 0:
+                    inner[i, j] = np.nan
     return singular_bar((u, s, vt), y_bar[:3], wanted[:3], spaces, inner)
