@@ -104,7 +104,7 @@ def _is_number(type_: types.Type) -> bool:
     return isinstance(type_, _PLAIN) or type_ in _FLOATS
 
 
-def told(value: Any, name: str = "x") -> tuple[str, str]:
+def told(value: Any, name: str = "value") -> tuple[str, str]:
     """What a value of this name that is not taken is, and what to pass instead."""
     kind = type(value)
     if is_derived_number(value):

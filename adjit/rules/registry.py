@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from adjit.runtime.library import home_of, own_attribute
+from adjit.runtime.library import held, home_of, own_attribute, stop_gradient
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
@@ -336,7 +336,9 @@ def has_own_rule(callee: Any) -> bool:
 
 
 def is_held(callee: Any) -> bool:
-    """Whether a user has said that what a callee gives is constant."""
+    """Whether what a callee gives is held fixed: by `stop_gradient`, or since a user has said that it is constant."""
+    if callee is held or callee is stop_gradient:
+        return True
     found = user.find(_plain(callee))
     return found is not None and found.constant
 

@@ -343,7 +343,7 @@ def test_by_default_nothing_is_said_of_a_folder_that_others_can_write_to(tmp_pat
     assert adjit.grad(double)(1.0) == 2.0
     assert not recwarn.list
     assert list(tmp_path.iterdir()) == []
-    assert "others may write" in adjit.cache_info().refused["double"]
+    assert "other users may write" in adjit.cache_info().refused["double"]
 
 
 def test_code_that_names_a_symbol_that_is_not_there_is_made_again(tmp_path, monkeypatch):

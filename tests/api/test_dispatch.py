@@ -81,7 +81,7 @@ def test_keyword_only_parameters():
     for f in (grad(shifted), grad(shifted, target="python")):
         assert (f(2.0), f(2.0, shift=3.0)) == (5.0, 7.0)
     assert str(plain("f", inspect.signature(lambda x, /, y, *, z=1: x))) == "(x, y, z=1)"
-    with pytest.raises(Unsupported, match="the parameter y of f, which has no default after one that has"):
+    with pytest.raises(Unsupported, match="the parameter y of f, which has no default, after one with a default"):
         plain("f", inspect.signature(lambda x=1, *, y: x))
 
 

@@ -117,7 +117,7 @@ frozen.flags.writeable = False
         (np.zeros((4, 1)), adjit.TypeMismatch, r"float64\[:, :\], not float64\[:\]"),
         (frozen, adjit.TypeMismatch, "readonly, not float64"),
         (None, adjit.TypeMismatch, "none"),
-        ((np.zeros(4),), adjit.TypeMismatch, "not built like"),
+        ((np.zeros(4),), adjit.TypeMismatch, "not structured like"),
     ],
 )
 def test_what_does_not_fit_is_refused(out, fault, what):

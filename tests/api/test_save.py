@@ -183,7 +183,7 @@ def test_on_the_command_line(tmp_path, capsys):
     program.write_text("def energy(x, k):\n    return 0.5 * k * x * x\n")
     command = ["source", f"{program}:energy", "--types", "float64, float64"]
     assert cli.main([*command, "-o", str(tmp_path / "gradient.py")]) == 0
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out == f"wrote {tmp_path / 'gradient.py'}\n"
     saved = (tmp_path / "gradient.py").read_text("utf-8")
     assert saved.startswith("from numba import njit\n\n\n@njit(error_model=")
     assert cli.main([*command, "--tuned"]) == 0

@@ -44,7 +44,7 @@ def with_sort(x):
 REFUSED = [
     (with_solve, "float64[:, :], float64[:]", "of whole arrays", "np.linalg.solve(a, x)", "compute it outside"),
     (with_fft, "float64[:]", "of whole arrays", "np.fft.fft(x)", "compute it outside"),
-    (with_draws, "float64[:]", "draws random numbers", "np.random.normal()", "pass the numbers"),
+    (with_draws, "float64[:]", "draws random numbers", "np.random.normal()", "pass them"),
     (with_many_draws, "float64[:]", "", "np.random.normal(0.0, 1.0, x.size)", ""),
     (with_bessel, "float64[:]", "a kernel makes", "special.jv(1.5, x[i])", "compute it outside"),
     (with_complex, "complex128[:]", "complex numbers", "def with_complex(z)", "real and imaginary parts"),

@@ -54,6 +54,6 @@ def of_floats(x, w):
 
 
 def test_refused_of_what_holds_no_indices():
-    with pytest.raises(adjit.TypeMismatch, match="no array of integers") as fault:
+    with pytest.raises(adjit.TypeMismatch, match="not an array of integers") as fault:
         adjit.grad(of_floats, target="cuda").source("float64[::1], float64[::1]")
     assert "unique(w)" in fault.value.place.text

@@ -108,22 +108,22 @@ def of_key(p: Any, x: float) -> float:
 @pytest.mark.parametrize(
     ("function", "given", "what", "instead"),
     [
-        (product, Plain(3.0), "Plain, a class of numbers of its own", "float(...)"),
-        (product, Length(3.0), "Length, which has `__mul__` of its own", "float(...)"),
-        (product, Count(3), "Count, a class of numbers of its own", "int(...)"),
-        (held, Holder(Plain(3.0)), "Plain, a class of numbers of its own", "float(...)"),
-        (first, [Length(3.0)], "Length, which has `__mul__` of its own", "float(...)"),
-        (held, FieldOver(1.0, 2.0), "FieldOver, which has `a` of its own", "a plain tuple"),
-        (first, Long(1.0, 2.0), "Long, which has `__len__` of its own", "a plain tuple"),
-        (first, (Replacing(1.0, 2.0), 1.0), "Replacing, which has `_replace` of its own", "a plain tuple"),
-        (first, Doubling([3.0]), "Doubling, which has `append` of its own", "a plain list"),
-        (of_key, Answers(a=3.0), "Answers, which has `get` of its own", "a plain dict"),
-        (held, Anything(3.0), "Anything, which has `__getattr__` of its own", "a plain class"),
+        (product, Plain(3.0), "Plain, a class of numbers that adjit does not know", "float("),
+        (product, Length(3.0), "Length, which has its own `__mul__`", "float("),
+        (product, Count(3), "Count, a class of numbers that adjit does not know", "int("),
+        (held, Holder(Plain(3.0)), "Plain, a class of numbers that adjit does not know", "float("),
+        (first, [Length(3.0)], "Length, which has its own `__mul__`", "float("),
+        (held, FieldOver(1.0, 2.0), "FieldOver, which has its own `a`", "a plain tuple"),
+        (first, Long(1.0, 2.0), "Long, which has its own `__len__`", "a plain tuple"),
+        (first, (Replacing(1.0, 2.0), 1.0), "Replacing, which has its own `_replace`", "a plain tuple"),
+        (first, Doubling([3.0]), "Doubling, which has its own `append`", "a plain list"),
+        (of_key, Answers(a=3.0), "Answers, which has its own `get`", "a plain dict"),
+        (held, Anything(3.0), "Anything, which has its own `__getattr__`", "a plain class"),
     ],
 )
 @pytest.mark.parametrize("target", ["python", "cpu"])
 def test_refused_as_arguments(function: Any, given: Any, what: str, instead: str, target: str) -> None:
-    with pytest.raises(adjit.TypeMismatch) as fault:
+    with pytest.raises((adjit.TypeMismatch, adjit.Unsupported)) as fault:
         adjit.grad(function, wrt="x", target=target)(given, 2.0)
     assert what in str(fault.value)
     assert instead in str(fault.value)
@@ -170,9 +170,9 @@ def of_default_list(x, m=[np.matrix([[1.0]])]):  # noqa: B006, B008
         (of_default_matrix, "`m` of grad(of_default_matrix) is of type numpy.matrix"),
         (of_named_default_matrix, "`m` of grad(of_named_default_matrix) is of type numpy.matrix"),
         (of_default_mask, "a masked array"),
-        (of_default_number, "Length, which has `__mul__` of its own"),
-        (of_default_tuple, "FieldOver, which has `a` of its own"),
-        (of_default_list, "It is of type numpy.matrix"),
+        (of_default_number, "Length, which has its own `__mul__`"),
+        (of_default_tuple, "FieldOver, which has its own `a`"),
+        (of_default_list, "is of type numpy.matrix"),
     ],
 )
 @pytest.mark.parametrize("target", ["python", "cpu"])
@@ -270,5 +270,5 @@ def of_queue(x):
 
 @pytest.mark.parametrize("function", [of_field, of_replacing, of_made, of_narrow, of_queue])
 def test_refused_from_outside(function: Any) -> None:
-    with pytest.raises(adjit.Unsupported, match="of its own"):
+    with pytest.raises(adjit.Unsupported, match="does not call (it|the method) where Python would"):
         adjit.grad(function)(1.3)

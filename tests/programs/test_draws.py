@@ -182,7 +182,7 @@ def shows_how_far_it_is(x):
 
 @pytest.mark.parametrize("function", [goes_far, shows_how_far_it_is])
 def test_loops_that_are_not_run_while_compiling(function, capsys) -> None:
-    with pytest.raises(errors.Unsupported, match="seeded inside, and draws in a loop"):
+    with pytest.raises(errors.Unsupported, match="seeded in the function and draws in a loop"):
         adjit.grad(function, target="python")(X)
     assert capsys.readouterr().out == ""
 

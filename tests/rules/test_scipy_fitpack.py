@@ -120,7 +120,11 @@ def test_slope_at_the_edge():
         (lambda z: interpolate.RectBivariateSpline(X, Y, z).ev(1.0, 1.0, dx=3), ValueError, "order of a derivative"),
         (lambda z: interpolate.RectBivariateSpline(X, Y, z[:3]).ev(1.0, 1.0), ValueError, "same number of elements"),
         (lambda z: interpolate.RectBivariateSpline(X, Y, z)([2.0, 1.0], 1.0)[0, 0], ValueError, "in order"),
-        (lambda z: interpolate.RectBivariateSpline(X[:3], Y, z[:3]).ev(1.0, 1.0), ValueError, "more of them"),
+        (
+            lambda z: interpolate.RectBivariateSpline(X[:3], Y, z[:3]).ev(1.0, 1.0),
+            ValueError,
+            "more samples than its degree",
+        ),
         (lambda z: z[0, 0] * QUADRATIC.ev(z[0, 0], 1.0), adjit.AdjitError, "degrees"),
         (lambda z: interpolate.UnivariateSpline(X, z[:, 0])(1.0), adjit.AdjitError, "smooths"),
         (lambda z: interpolate.UnivariateSpline(X, z[:, 0], w=X, s=0)(1.0), adjit.AdjitError, "`w`"),

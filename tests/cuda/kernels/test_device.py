@@ -234,7 +234,7 @@ def check_code(name, kind, cc):
 @pytest.mark.parametrize("name", sorted(ALL.keys() - REFUSED))
 def test_all_kernels_compile(name, kind, cc):
     if BACKEND == "numba-cuda-mlir" and name.startswith("swapping") and kind == "adjoint":
-        with pytest.raises(Unsupported, match="one of several shared arrays"):
+        with pytest.raises(Unsupported, match="a choice between shared arrays"):
             emitted(name, kind)
         return
     check_code(name, kind, cc)
@@ -250,7 +250,7 @@ def test_code_adds_to_shared_memory_where_the_text_does(name):
 @needs_compiler
 def test_code_that_would_add_to_the_wrong_memory_is_refused():
     if BACKEND == "numba-cuda-mlir":
-        with pytest.raises(Unsupported, match="one of several shared arrays") as fault:
+        with pytest.raises(Unsupported, match="a choice between shared arrays") as fault:
             emitted("swapping")
         assert fault.value.place is not None
     else:

@@ -104,5 +104,5 @@ def test_the_check_says_what_it_found():
     slice_inside(0, 0, 0)
     slice_inside(1, 3, 3)
     for bounds in [(-1, 1, 3), (2, 1, 3), (1, 4, 3)]:
-        with pytest.raises(Stretched, match="beyond"):
+        with pytest.raises(Stretched, match="exceeds its array"):
             slice_inside(*bounds)
