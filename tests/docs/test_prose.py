@@ -30,6 +30,20 @@ def test_sees_what_is_read_twice(text):
     assert [fault for one in prose.sentences("here:1", text) for fault in one.faults()]
 
 
+@pytest.mark.parametrize("part", [*prose.pages(), prose.ROOT / "adjit"], ids=lambda p: str(p.relative_to(prose.ROOT)))
+def test_is_read_once(part):
+    """Pages each, and all messages and public docstrings of the package."""
+    found = list(prose.of([part]))
+    assert [f"{one.place}: {one.text}: {fault}" for one in found for fault in one.faults()] == []
+    assert fmean(one.length for one in found) <= prose.MEAN
+
+
+def test_first_page_is_short():
+    text = (prose.ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 900
+    assert len(text.splitlines()) <= 100
+
+
 def test_leaves_plain_sentences():
     text = (
         "`grad(f)` returns a function. It takes the arguments of f, e.g. an array, and returns one entry per argument."
