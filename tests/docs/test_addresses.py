@@ -43,4 +43,4 @@ def test_the_site_takes_the_address_from_there():
     assert "http" not in (ROOT / "mkdocs.yml").read_text("utf-8")
     # what leads out of docs/ leads to the repository
     assert "](docs/" not in hooks.front()
-    assert f"[the change log]({REPOSITORY})" in hooks.front()
+    assert f"[change log]({REPOSITORY})" in hooks.front()
