@@ -578,11 +578,10 @@ class Spaces:
                 self.met.discard(slot.out)
                 self.totals.append(slot.out)
             terms = found.terms
+            other: frozenset[ir.Operand] = frozenset().union(*(t.other for t in terms))
             if all(t.is_plain for t in terms):
-                other = frozenset().union(*(t.other for t in terms)) if terms else frozenset()
                 self.numbers[slot.out] = Number(other=other)
             elif len({tuple(t.degrees.items()) for t in terms}) == 1 and ir.is_literal(slot.init, 0):
-                other = frozenset().union(*(t.other for t in terms))
                 self.numbers[slot.out] = self._whole(Number(terms[0].degrees, other))
             elif found.has_vectors:
                 raise Unproven

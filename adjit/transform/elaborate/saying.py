@@ -190,8 +190,7 @@ def named_text(frame: Frame, node: cst.Assign, evaluate: Evaluate) -> bool:
 
 
 def _text(value: Value) -> Text | None:
-    is_text = isinstance(value, Static) and isinstance(value.value, str)
-    return Text(_braced(value.value)) if isinstance(value, Static) and is_text else None
+    return Text(_braced(value.value)) if isinstance(value, Static) and isinstance(value.value, str) else None
 
 
 def _braced(text: str) -> str:
