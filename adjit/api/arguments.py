@@ -165,7 +165,7 @@ def told(value: Any, name: str = "value") -> tuple[str, str]:
     return f"of type {_name_of(kind)}", _NUMBERS
 
 
-def told_of(fault: NotTaken, name: str = "x") -> tuple[str, str]:
+def told_of(fault: NotTaken, name: str = "value") -> tuple[str, str]:
     """The same of what was met in a value that is taken apart."""
     what, instead = told(fault.value, name)
     if isinstance(fault, InCircle):

@@ -134,8 +134,8 @@ def _arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def _kind_of(thing: Any) -> str:
-    kind = type(thing)
-    return f"{'a' if kind in (list, dict) else 'an object of class'} {kind.__name__}".replace("dict", "dictionary")
+    names: dict[type, str] = {list: "a list", dict: "a dictionary"}
+    return names.get(type(thing), f"an object of class {type(thing).__name__}")
 
 
 def _meet(arrays: Sequence[Any], among: Iterable[Any]) -> bool:

@@ -344,3 +344,18 @@ def test_arrays_from_outside_of_code_that_is_kept(tmp_path, monkeypatch) -> None
             with pytest.raises(adjit.Aliased):
                 derived(weights)
         assert adjit.cache_info().hits - hits == count
+
+
+def test_an_object_from_outside_is_named_by_its_class():
+    class Prediction:
+        def __init__(self):
+            self.k = 2.0
+
+    held = Prediction()
+
+    def changing(p, x):
+        p.k = 5.0 * x
+        return p.k * held.k
+
+    with pytest.raises(adjit.Aliased, match="with an object of class Prediction from outside"):
+        adjit.grad(changing, wrt="x", target="python")(held, 3.0)

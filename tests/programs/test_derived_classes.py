@@ -112,7 +112,7 @@ def of_key(p: Any, x: float) -> float:
         (product, Length(3.0), "Length, which has its own `__mul__`", "float("),
         (product, Count(3), "Count, a class of numbers that adjit does not know", "int("),
         (held, Holder(Plain(3.0)), "Plain, a class of numbers that adjit does not know", "float("),
-        (first, [Length(3.0)], "Length, which has its own `__mul__`", "float("),
+        (first, [Length(3.0)], "Length, which has its own `__mul__`", "float(value)"),
         (held, FieldOver(1.0, 2.0), "FieldOver, which has its own `a`", "a plain tuple"),
         (first, Long(1.0, 2.0), "Long, which has its own `__len__`", "a plain tuple"),
         (first, (Replacing(1.0, 2.0), 1.0), "Replacing, which has its own `_replace`", "a plain tuple"),
