@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "transform.source",
     "bridges": f"api errors rules runtime.backend runtime.library {IR} transform.analysis transform.explain "
     "transform.pipeline transform.source",
-    "api": f"errors notation report rules runtime runtime.backend runtime.cuda runtime.library {IR} "
+    "api": f"errors notation report rules runtime runtime.backend runtime.cuda runtime.library switches {IR} "
     "transform.elaborate transform.emit transform.explain transform.kernel_pipeline transform.kernels "
     "transform.pipeline transform.rewrite transform.source transform.strategy",
     "report": f"{IR} transform.explain",
@@ -63,7 +63,7 @@ MAY_IMPORT = {
     "transform.elaborate.values": f"errors notation runtime.library {IR} transform.source",
     "transform.emit": f"errors runtime.backend runtime.library runtime.vectormath {IR} transform.analysis",
     "transform.source": f"errors runtime.backend runtime.library {IR} transform.strategy",
-    "transform.rewrite": f"errors runtime.library {IR} transform.analysis",
+    "transform.rewrite": f"errors runtime.library switches {IR} transform.analysis",
     "transform.analysis": f"runtime.library {IR}",
     IR: "errors runtime.backend runtime.library",
     "transform.strategy": "",
@@ -75,10 +75,11 @@ MAY_IMPORT = {
     "rules": "errors runtime.library",
     "runtime.cuda": "errors runtime runtime.library",
     "runtime": "runtime.backend.reading runtime.library",
-    "runtime.backend": "errors runtime.backend.reading runtime.library runtime.vectormath",
+    "runtime.backend": "errors runtime.backend.reading runtime.library runtime.vectormath switches",
     "runtime.backend.reading": "",
     "runtime.library": "errors",
     "runtime.vectormath": "",
+    "switches": "",
     "notation": "",
     "errors": "",
 }

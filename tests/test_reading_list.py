@@ -17,7 +17,7 @@ MOST = 10
 TOOLS = (
     "errors", "rules", "runtime.backend", "runtime.library", "transform.analysis", "transform.elaborate.values",
     "transform.elaborate.whole_arrays", "transform.elaborate.of_numba",
-    "transform.ir", "transform.rewrite", "transform.source", "transform.strategy",
+    "transform.ir", "transform.rewrite", "transform.source", "transform.strategy", "switches",
 )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ functions that the transformation read: if it read another one, the code is not 
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import re
 import warnings
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numba import types
 
+from adjit import switches
 from adjit.api import store
 from adjit.api.digests import KNOWN, NotKeyed, path_of
 from adjit.api.keys import Key, key_of, stamp
@@ -78,7 +78,7 @@ def clear_cache() -> None:
 
 def is_on() -> bool:
     """Whether derivatives are kept at all: not with ADJIT_CACHE=0."""
-    return os.environ.get("ADJIT_CACHE", "").lower() not in ("0", "off", "false", "no")
+    return switches.is_on("ADJIT_CACHE", usually=True)
 
 
 def why_off() -> str | None:
@@ -234,7 +234,7 @@ class DerivativeCache(Cache):
             warnings.warn(f"{self.name} is compiled in each process: {why}.", NotCached, stacklevel=5)
 
     def _key(self, given: tuple[types.Type, ...]) -> Key | None:
-        asks_to_see = os.environ.get("ADJIT_DUMP") or os.environ.get("ADJIT_VERIFY")
+        asks_to_see = switches.is_on("ADJIT_DUMP") or switches.is_on("ADJIT_VERIFY")
         # numba comes back with the values of strings
         if not self.enabled or asks_to_see or any(isinstance(t, types.UnicodeType) for t in given):
             return None

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adjit import switches
 from adjit.api.arguments import specialised, type_of
 from adjit.api.trees import map_leaves
 from adjit.errors import InternalError, Place, Race
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def is_asked_for() -> bool:
     """Whether races are to be looked for."""
-    return bool(os.environ.get("ADJIT_CUDA_CHECK"))
+    return switches.is_on("ADJIT_CUDA_CHECK")
 
 
 def check_launch(asked: Asked, arguments: Sequence[Any], grid: Sequence[int]) -> None:

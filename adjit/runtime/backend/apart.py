@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import operator
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,6 +29,7 @@ from numba.core.registry import cpu_target
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import signature
 
+from adjit import switches
 from adjit.runtime.backend import arrays, calls, linear_algebra, others, products, rows
 from adjit.runtime.backend.calls import Call
 from adjit.runtime.backend.inference import inferred_signature, is_for_types
@@ -61,7 +61,7 @@ _stand_ins: dict[tuple[Any, int], Callable[..., Any]] = {}
 
 def is_on() -> bool:
     """Whether calls are compiled apart: not with ADJIT_APART=0."""
-    return os.environ.get("ADJIT_APART", "1") != "0"
+    return switches.is_on("ADJIT_APART", usually=True)
 
 
 def is_apart(callee: Any) -> bool:

@@ -9,7 +9,6 @@ In: a generated function and the types of its arguments. Out: what numba's own p
 from __future__ import annotations
 
 import operator
-import os
 from collections import deque
 from typing import Any
 
@@ -20,6 +19,7 @@ from numba.core.compiler_machinery import FunctionPass, PassManager, register_pa
 from numba.core.typed_passes import AnnotateTypes, IRLegalization, NativeLowering, NoPythonBackend
 from numba.core.untyped_passes import InlineClosureLikes
 
+from adjit import switches
 from adjit.errors import InternalError
 from adjit.runtime.backend import apart, lifetimes, machine_code
 from adjit.runtime.backend.inference import FindsTypes
@@ -64,7 +64,7 @@ class Reading(FindsTypes, FunctionPass):
             if tree is None:
                 raise NotRead("its source is not available")
             record = read(state, tree, _stand_in)
-            fault = os.environ.get("ADJIT_VERIFY") and fault_of(state.func_ir.blocks, record.called, record.events)
+            fault = switches.is_on("ADJIT_VERIFY") and fault_of(state.func_ir.blocks, record.called, record.events)
             if fault:
                 raise InternalError(f"{state.func_id.func_qualname} is compiled to other code than its source: {fault}")
         except NotRead as why:
@@ -75,7 +75,7 @@ class Reading(FindsTypes, FunctionPass):
 
 def is_reading() -> bool:
     """Whether functions are read from their text: not with ADJIT_READING=0."""
-    return os.environ.get("ADJIT_READING", "1") != "0"
+    return switches.is_on("ADJIT_READING", usually=True)
 
 
 def _stand_in(callee: Any, count: int) -> Any:

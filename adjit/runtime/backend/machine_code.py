@@ -50,6 +50,7 @@ from numba.core import config, ir
 from numba.core.codegen import JITCodeLibrary, _parse_refprune_flags
 from numba.core.registry import cpu_target
 
+from adjit import switches
 from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub, usual
 
 _config: Any = config
@@ -134,7 +135,7 @@ def _vectors() -> tuple[bool, bool]:
 
 def is_on() -> bool:
     """Whether loops are compiled without strength reduction: on x86, and not with ADJIT_LSR=1."""
-    return platform.machine() in ("x86_64", "AMD64") and os.environ.get("ADJIT_LSR", "0") != "1"
+    return platform.machine() in ("x86_64", "AMD64") and not switches.is_on("ADJIT_LSR")
 
 
 def is_sparing() -> bool:

@@ -20,7 +20,6 @@ of the time. With ADJIT_TILES=0 all go to BLAS, and so they do on other machines
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -30,6 +29,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import register_jitable
 
+from adjit import switches
 from adjit.runtime.backend.arrays import leaves, new_array, part, told
 from adjit.runtime.backend.loading import THREADS, counts_threads
 from adjit.runtime.backend.machine_code import has_wide_vectors
@@ -430,7 +430,7 @@ def suits_tiles(rows, count, columns, left_turned):  # type: ignore[no-untyped-d
 
 
 def _lower_takes_tiles(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
-    if not has_wide_vectors() or os.environ.get("ADJIT_TILES", "1") == "0" or not counts_threads():
+    if not has_wide_vectors() or not switches.is_on("ADJIT_TILES", usually=True) or not counts_threads():
         return cgutils.false_bit
     kind = ir.FunctionType(ir.IntType(32), ())
     threads = builder.call(cgutils.get_or_insert_function(builder.module, kind, THREADS), ())

@@ -16,6 +16,8 @@ import numba
 import numpy as np
 from numba.core.registry import cpu_target
 
+from adjit import switches
+
 TESTED = ("0.68",)
 
 
@@ -26,7 +28,7 @@ def is_plain() -> bool:
     It means the same then, takes longer to compile, and is somewhat slower. A warning says so, once, where it is for
     the version's sake.
     """
-    if os.environ.get("ADJIT_PLAIN_NUMBA"):
+    if switches.is_on("ADJIT_PLAIN_NUMBA"):
         return True
     installed = ".".join(numba.__version__.split(".")[:2])
     if installed in TESTED:

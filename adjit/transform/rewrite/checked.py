@@ -5,11 +5,11 @@ In: a function after a step. Out: the same function, verified or printed where t
 
 from __future__ import annotations
 
-import os
 import sys
 
 from numba import types
 
+from adjit import switches
 from adjit.errors import InternalError
 from adjit.transform import ir
 from adjit.transform.analysis.sums import is_sum
@@ -19,9 +19,9 @@ from adjit.transform.ir.verify import verify
 
 def checked(function: ir.Function, step: str) -> ir.Function:
     """Passes a function on; with ADJIT_VERIFY=1 it is verified first, with ADJIT_DUMP=1 it is printed."""
-    if os.environ.get("ADJIT_DUMP"):
+    if switches.is_on("ADJIT_DUMP"):
         print(f"---- {step}", to_text(function), sep="\n", file=sys.stderr)
-    if os.environ.get("ADJIT_VERIFY"):
+    if switches.is_on("ADJIT_VERIFY"):
         verify(function)
         _verify_orders(function, step)
     return function
