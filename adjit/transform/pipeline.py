@@ -168,7 +168,7 @@ def primal(
             from adjit.transform.kernels import launched
 
             return launched(derivative, given, strategy, build)
-        asked = derivative if strategy.tuned else at_level(derivative, tuned=False)
+        asked = at_level(derivative, strategy.tuned and derivative.strategy.tuned, strategy.alone)
         checks = derivative.boundscheck and bounds
         return build(dataclasses.replace(asked, stretches=derivative.stretches or stretches, boundscheck=checks), given)
 
