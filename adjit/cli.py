@@ -38,7 +38,7 @@ from adjit.api.functions import grad, hessian, hvp, jacfwd, jacobian, jacrev, va
 from adjit.api.notation import to_types
 from adjit.api.options import Options
 from adjit.errors import AdjitError, NotCached
-from adjit.transform.source.derivative import Wrt, made, root
+from adjit.transform.source.derivative import Wrt, made, parameters, root, specification
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,6 +74,8 @@ def _run(asked: argparse.Namespace) -> int:
     except AdjitError as fault:
         print(fault.message, file=sys.stderr)
         return 1
+    except OSError as fault:
+        raise SystemExit(f"adjit: {fault.filename} cannot be written: {fault.strerror}") from fault
     return 0
 
 
@@ -164,13 +166,16 @@ def _function(where: str) -> Any:
     if not filename or name.startswith(("/", "\\")):  # as in C:\bonds.py
         filename, name = where, ""
     found = _module(filename)
+    names = [f"{filename}:{own}" for own, value in vars(found).items() if _is_own(value, found)]
+    instead = f"name a function: {', '.join(names)}" if names else f"{filename} has no functions"
     if not name:
-        names = [f"{filename}:{own}" for own, value in vars(found).items() if _is_own(value, found)]
-        raise SystemExit(f"adjit: name a function: {', '.join(names) or f'there is none in {filename}'}")
+        raise SystemExit(f"adjit: {instead}")
     for part in name.split("."):
         if not hasattr(found, part):
-            raise SystemExit(f"adjit: there is no {name!r} in {filename}")
+            raise SystemExit(f"adjit: there is no {name!r} in {filename}; {instead}")
         found = getattr(found, part)
+    if not callable(found):
+        raise SystemExit(f"adjit: {name!r} in {filename} is not a function; {instead}")
     return found
 
 
@@ -252,11 +257,21 @@ def _derived(
 ) -> tuple[Derived | Interpreted, Sequence[Any]]:
     """The derived function that is asked for, and its arguments as text, types or values."""
     if isinstance(function, Derived | Interpreted):
-        return function, (types,) if values is None else values
-    if mode == "reverse":
-        return grad(function, wrt), (types,) if values is None else values
-    given = to_types(types) if values is None else tuple(map(numba.typeof, values))
-    tangent = made("jvp", function, wrt)
+        derived = function
+    elif mode == "reverse":
+        derived = grad(function, wrt)
+    else:
+        derived = derive(made("jvp", function, wrt), Options())
+    is_tangent = derived is not function and mode == "forward"
+    own = parameters(specification(function)).parameters.values()
+    if values is None and not types and any(p.default is p.empty for p in own):
+        names = ", ".join(p.name for p in own)
+        raise SystemExit(f"adjit: give --types, or example arguments as --values, for the arguments {names}")
+    if not is_tangent:
+        return derived, (types,) if values is None else values
+    given = tuple(to_types(types)) if values is None else tuple(map(numba.typeof, values))
+    defaults = (p.default for p in list(own)[len(given) :] if p.default is not p.empty)
+    given += tuple(map(numba.typeof, defaults))
     # no tangent for what is held fixed
-    tangents = [type_ if k in (tangent.wrt or ()) else numba.types.none for k, type_ in enumerate(given)]
-    return derive(tangent, Options()), (*given, *tangents)
+    tangents = [type_ if k in (derived.derivative.wrt or ()) else numba.types.none for k, type_ in enumerate(given)]
+    return derived, (*given, *tangents)

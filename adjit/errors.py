@@ -14,10 +14,34 @@ In: the facts of one fault. Out: an exception whose text, after the kind that Py
 
 from __future__ import annotations
 
+import linecache
 import ntpath
+import re
+import sys
 from dataclasses import dataclass
 
 MOST_LINES = 8
+
+
+def with_cells(text: str) -> str:
+    """A message with the cells of a notebook as IPython calls them: `Cell In[2], line 1`.
+
+    IPython gives the code of each cell a file name. What is compiled, and kept for later, has that name.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    label_of = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    if label_of is None:
+        return text
+    found = ((label_of(file), named(file)) for file in list(linecache.cache))
+    cells = {name: " ".join(label) for label, name in found if label is not None}
+    pattern = "|".join(map(re.escape, cells))
+    return re.sub(rf"({pattern}):(\d+)", lambda at: f"{cells[at[1]]}, line {at[2]}", text) if cells else text
+
+
+def named(filename: str) -> str:
+    """A file without its folder, so that messages are the same everywhere."""
+    # names such as <ipython-input-1-abc> and <adjit f_vjp float64> are no paths
+    return filename if filename.startswith("<") else ntpath.basename(filename)
 
 
 @dataclass(frozen=True)
@@ -32,10 +56,8 @@ class Place:
     text: str
 
     def lines(self) -> list[str]:
-        """The place as a message shows it: the file without its folder, so that messages are the same everywhere."""
-        # names such as <ipython-input-1-abc> and <adjit f_vjp float64> are no paths
-        name = self.filename if self.filename.startswith("<") else ntpath.basename(self.filename)
-        found = [f"{name}:{self.line} in {self.function}"]
+        """The place as a message shows it."""
+        found = [f"{named(self.filename)}:{self.line} in {self.function}"]
         text = self.text.rstrip()
         shown = text.lstrip()
         if shown:
@@ -75,7 +97,7 @@ class AdjitError(Exception):
         room = MOST_LINES - len(lines) - len(instead)
         lines += ["  " + line for line in self.why.splitlines()[: max(room, 0)]]
         lines += ["  " + line for line in instead]
-        return "\n".join(lines[:MOST_LINES])
+        return with_cells("\n".join(lines[:MOST_LINES]))
 
 
 class Unsupported(AdjitError):
@@ -150,7 +172,9 @@ class OutOfBounds(IndexError):
 
     def __str__(self) -> str:
         what, *lines = self.where.splitlines()
-        return "\n".join((f"index {self.index} is out of bounds for {what} with size {self.extent}", *lines))
+        return with_cells(
+            "\n".join((f"index {self.index} is out of bounds for {what} with size {self.extent}", *lines))
+        )
 
 
 class BeyondLoop(OutOfBounds, Stretched):
@@ -167,7 +191,7 @@ class UnfitMask(IndexError):
     def __str__(self) -> str:
         what, *lines = self.where.splitlines()
         said = f"boolean index did not match {what}: its size is {self.extent}, and the mask has {self.own}"
-        return "\n".join((said, *lines))
+        return with_cells("\n".join((said, *lines)))
 
 
 class InternalError(AdjitError):

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -65,8 +66,34 @@ def test_no_such_file(where):
 
 
 def test_no_such_function(program):
-    with pytest.raises(SystemExit, match="no 'force'"):
+    with pytest.raises(SystemExit, match=f"no 'force' in .*; name a function: {re.escape(program)}:energy"):
         cli.main(["source", f"{program}:force"])
+
+
+def test_what_is_no_function(program):
+    with pytest.raises(SystemExit, match="'__name__' in .* is not a function; name a function"):
+        cli.main(["source", f"{program}:__name__", "--types", "float64"])
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+def test_types_are_asked_for(program, mode):
+    with pytest.raises(SystemExit, match="give --types, or example arguments as --values, for the arguments "):
+        cli.main(["source", f"{program}:energy", "--mode", mode])
+
+
+@pytest.mark.parametrize("command", ["source", "report"])
+def test_a_file_that_cannot_be_written(chain, tmp_path, command):
+    out = tmp_path / "nowhere" / "out"
+    with pytest.raises(SystemExit, match=f"{re.escape(str(out))} cannot be written: No such file"):
+        cli.main([command, chain, "--wrt", "x", "--types", "float64[:], float64", "-o", str(out)])
+
+
+def test_defaults_need_no_type(tmp_path, capsys):
+    path = tmp_path / "default_for_cli.py"
+    path.write_text("def f(x, k=0.5):\n    return k * x\n")
+    for mode in ("reverse", "forward"):
+        assert cli.main(["source", f"{path}:f", "--types", "float64", "--mode", mode]) == 0
+    assert "return k * x, k * x_dot" in capsys.readouterr().out
 
 
 CHAIN = """def energy(x, k):

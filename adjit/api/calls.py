@@ -52,7 +52,8 @@ class Choosing:
     def _ways(self) -> Sequence[Any]:
         """The Jacobian by columns, and by rows."""
         kinds = ("jacfwd", "jacrev")
-        return [self._in_place(dataclasses.replace(self.derivative, kind=kind)) for kind in kinds]
+        title = self.derivative.title
+        return [self._in_place(dataclasses.replace(self.derivative, kind=kind, called=title)) for kind in kinds]
 
     @property
     def _valued(self) -> Derivative:

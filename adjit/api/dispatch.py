@@ -124,8 +124,7 @@ class Specialising:
 
     def __repr__(self) -> str:
         made = self.derivative
-        inner = made.function.function if made.kind == "hvp" else made.function
-        return f"<{made.kind} of {shown(inner)} with respect to {made.wrt}>"
+        return f"<{made.title} of {shown(made.differentiated)} with respect to {made.wrt}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the source, where it was called with arguments of one kind."""
@@ -444,7 +443,7 @@ class Specialising:
         if list(derivatives.parameters(derivative).parameters) != list(self.__signature__.parameters):
             raise WrongCall(
                 f"{shown(root(derivative))} has changed its parameters since {shown(derivative)} was created",
-                instead=f"Create the derivative again: adjit.{derivative.kind}(...).",
+                instead=f"Create the derivative again: adjit.{derivative.title}(...).",
             )
         with noting() as read:
             # which of the user's rules an operation falls under may change with each of them

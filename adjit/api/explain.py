@@ -20,6 +20,7 @@ from typing import Any
 from numba import types
 
 from adjit.api.notation import to_text
+from adjit.errors import with_cells
 from adjit.transform import ir
 from adjit.transform.explain.guards import guards
 from adjit.transform.explain.loops import Line
@@ -55,14 +56,14 @@ class Explanation(Tables):
         return None if None in found else sum(size for size in found if size is not None)
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return with_cells("\n".join(_lines(self)))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from adjit.report.parts import explanation_html
 
-        return explanation_html(self.title, self)
+        return explanation_html(with_cells(self.title), self)
 
 
 def explanation(

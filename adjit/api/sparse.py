@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from adjit.api import colouring
+from adjit.api.arguments import check_value
 from adjit.api.dispatch import derive
 from adjit.api.options import Options
 from adjit.api.structures import laid_out
@@ -95,7 +96,8 @@ class SparseDerivative:
         return self._put_together(arguments, kept, entries)
 
     def __repr__(self) -> str:
-        return f"<sparse jacobian of {shown(self.derivative.function)} with respect to {self.derivative.wrt}>"
+        made = self.derivative
+        return f"<sparse {made.title} of {shown(made.differentiated)} with respect to {made.wrt}>"
 
     def sparsity(self, *arguments: Any, **keywords: Any) -> Sparsity:
         """The pattern for these arguments and what it is made with: to be looked at, or given as `sparsity=`."""
@@ -130,7 +132,8 @@ class SparseDerivative:
         kinds = _types_in(key)
         if kinds not in self._ways:
             kind, width = self._way(kept.sparsity)
-            self._ways[kinds] = kind, derive(dataclasses.replace(self.derivative, kind=kind, width=width), self.options)
+            entries = dataclasses.replace(self.derivative, kind=kind, width=width, called=self.derivative.title)
+            self._ways[kinds] = kind, derive(entries, self.options)
         kind, run = self._ways[kinds]
         is_by_rows = kind == "compressed_rows"
         if is_by_rows != (kept.sparsity.by == "rows"):
@@ -143,6 +146,8 @@ class SparseDerivative:
         """All that a pattern may depend on but the values of floats and of arrays, which are apart."""
         found = laid_out(self.derivative, list(self.__signature__.parameters), arguments)
         layouts, given = ((), arguments) if found is None else found
+        for name, value in zip(self.__signature__.parameters, given, strict=True):
+            check_value(shown(self.derivative), name, value)
         return (layouts, tuple(map(_kind, given))), [leaves(one) for one in given]
 
     def _looked_up(self, arguments: tuple[Any, ...], values: list[list[Any]], before: _Kept | None) -> _Kept:
@@ -294,7 +299,7 @@ def sparse_derivative(derivative: Derivative, options: Options, is_symmetric: bo
     if options.target in ("cuda", "cuda-device"):
         raise Unsupported("a sparse Jacobian on a GPU", instead='Leave target out, or use target="cpu".')
     propagating = derive(
-        dataclasses.replace(derivative, kind="sparsity"),
+        dataclasses.replace(derivative, kind="sparsity", called=derivative.title),
         dataclasses.replace(options, parallel=False, strategy=READABLE),
     )
     if given is not None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -112,7 +111,7 @@ def derived(derivative: Derivative, arg_types: tuple[types.Type, ...], compiler:
     make, ending, title = _KINDS[derivative.kind]
     made = make(_Asked(derivative, function, compiler, names, further))
     origin = function.origin
-    where = "" if origin is None else f" at {os.path.basename(origin.filename)}:{origin.line}"
+    where = "" if origin is None else f" at {errors.named(origin.filename)}:{origin.line}"
     wrt = "" if derivative.wrt is None else " with respect to " + ", ".join(function.names[p] for p in derivative.wrt)
     name = f"{function.name}_{ending}" + "_into" * derivative.into
     return _without_marks(dataclasses.replace(made, name=name, doc=f"{title} of {function.name}{where}{wrt}."))
@@ -601,7 +600,7 @@ def _check_wrt(derivative: Derivative, names: Sequence[str], given: Sequence[typ
         what, instead = _told(name, given[position], layout_of(derivative, position))
         is_self = name == "self" and position == 0 and len(names) > 1
         raise errors.WrongWrt(
-            f"`{name}` of {shown(derivative.function)} is {what}, which has no derivative",
+            f"`{name}` of {shown(function)} is {what}, which has no derivative",
             place,
             "Derivatives are with respect to floats, and to arrays and tuples of them.",
             f'Name another parameter: wrt="{names[1]}".' if is_self else f"{instead}, or leave `{name}` out of wrt.",
@@ -654,6 +653,9 @@ def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree, 
         what = f"an array of rank {type_.ndim}"
     elif ir.is_float(type_):
         return
+    elif isinstance(type_, types.Integer | types.Boolean):
+        what = "an integer" if isinstance(type_, types.Integer) else "a boolean"
+        instead = "Return a float that depends on the arguments without rounding or conditions."
     else:
         what = f"a value of type {type_}"
     raise errors.NotScalar(

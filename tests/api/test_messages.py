@@ -5,7 +5,9 @@ import collections
 import dataclasses
 import functools
 import inspect
+import linecache
 import re
+import sys
 import time
 import types
 from typing import Any
@@ -104,7 +106,11 @@ ROWS = {
     "a file": (lambda: grad(read_from_a_file)(1.0), Unsupported, "Call it before the function, and pass its result"),
     "an import": (lambda: grad(imported)(1.0), Unsupported, "__import__.*Import the module at the top"),
     "a coroutine": (lambda: grad(coroutine)(1.0), SourceUnavailable, "It is a coroutine.*plain function"),
-    "a power of a list": (lambda: grad(raised_to_a_power)([1.0, 2.0]), Unsupported, "`pow` of a list and a number"),
+    "a power of a list": (
+        lambda: grad(raised_to_a_power)([1.0, 2.0]),
+        Unsupported,
+        r"`\*\*` of a list and a number.*np.array\(...\) of the list",
+    ),
     "the prompt": (lambda: grad(executed("<stdin>"))(1.0), SourceUnavailable, "prompt before version 3.13"),
     "%%time": (lambda: grad(executed("<timed exec>"))(1.0), SourceUnavailable, "Move the definition into a cell"),
     "exec": (lambda: grad(executed("<string>"))(1.0), SourceUnavailable, "executed as a string"),
@@ -115,6 +121,84 @@ ROWS = {
     ),
     "an unknown type": (lambda: grad(squares).source("array, int"), TypeMismatch, "'array' is not a type"),
 }
+
+
+def complex_rows(x):
+    return x * 1j
+
+
+NAMED = {
+    "jacobian(squares)": lambda: adjit.jacobian(squares, target="python")(),
+    "hessian(squares)": lambda: adjit.hessian(squares, target="python")({1}),
+    "grad(squares)": lambda: adjit.grad(squares, target="python")(),
+    "hvp(squares)": lambda: adjit.hvp(squares, target="python")(X),
+    "jacobian(complex_rows)": lambda: adjit.jacobian(complex_rows, target="python", sparse=True)({1}),
+    "hessian(complex_rows)": lambda: adjit.hessian(complex_rows, target="python", sparse=True)({1}),
+    "of complex_rows": lambda: adjit.jacobian(complex_rows, target="python")(1.0),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_derivative_has_the_name_that_the_user_gave_it(name: str) -> None:
+    with pytest.raises(adjit.errors.AdjitError, match=re.escape(name)) as found:
+        NAMED[name]()
+    assert "jacfwd" not in str(found.value)
+    assert "jacrev" not in str(found.value)
+
+
+def test_representations_have_that_name() -> None:
+    for kind in ("hessian", "jacobian", "jacfwd", "jacrev", "hvp", "grad"):
+        assert repr(getattr(adjit, kind)(squares)) == f"<{kind} of squares with respect to (0,)>"
+    for kind in ("hessian", "jacobian"):
+        assert repr(getattr(adjit, kind)(squares, sparse=True)) == f"<sparse {kind} of squares with respect to (0,)>"
+
+
+OPERATORS = {
+    "**": lambda x: ([x, x] ** 2)[0],
+    "-": lambda x: ([x, x] - [x, 1.0])[0],
+    "@": lambda x: [x, x] @ [x, x],
+    "~": lambda x: (~[x, x])[0],
+    "<": lambda x: {"a": x} < {"a": x},
+}
+
+
+@pytest.mark.parametrize("sign", OPERATORS)
+def test_operators_are_named_by_their_signs(sign: str) -> None:
+    with pytest.raises(Unsupported, match=re.escape(f"`{sign}` of a ")):
+        grad(OPERATORS[sign])(1.0)
+
+
+def of_an_array_instead(x):
+    return (np.array([x, x]) ** 2)[0]
+
+
+def test_the_way_out_of_a_list_works() -> None:
+    assert grad(of_an_array_instead)(3.0) == 6.0
+
+
+def beyond_its_end(x, k):
+    return x[k]
+
+
+@pytest.mark.parametrize("name", ["<ipython-input-3-abc>", "/tmp/ipykernel_12/3405.py"])
+def test_lines_of_a_notebook_are_those_of_its_cells(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "def cell(x, k):\n    return [x[k]] ** 2\n\n\ndef beyond(x, k):\n    return x[k]\n"
+    scope: dict[str, Any] = {}
+    exec(compile(text, name, "exec"), scope)
+    monkeypatch.setitem(linecache.cache, name, (len(text), None, text.splitlines(keepends=True), name))
+    compiler = types.SimpleNamespace(format_code_name=lambda file: ("Cell", "In[3]") if file == name else None)
+    shell = types.SimpleNamespace(compile=compiler)
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    with pytest.raises(Unsupported, match=re.escape("  Cell In[3], line 2 in cell\n    return [x[k]] ** 2\n")):
+        grad(scope["cell"])(X, 0)
+    with pytest.raises(IndexError, match=re.escape("  Cell In[3], line 6 in beyond\n")):
+        grad(scope["beyond"])(X, 5)
+    assert "Gradient of beyond at Cell In[3], line 5 with" in str(grad(scope["beyond"]).explain(X, 1))
+    # a file that is none keeps its own name
+    with pytest.raises(IndexError, match=r"test_messages.py:\d+ in beyond_its_end"):
+        grad(beyond_its_end)(X, 5)
+    # and what is kept has the name of the file, as cells get other numbers
+    assert "In[3]" not in grad(scope["beyond"]).source(X, 1)
 
 
 @pytest.mark.parametrize("row", ROWS)

@@ -1,6 +1,7 @@
-"""IPython's `%autoreload 2`: what is edited is what is differentiated, as soon as a derivative is asked for again."""
+"""IPython: what `%autoreload 2` reads again is what is differentiated, and errors name cells as IPython does."""
 
 import os
+import re
 import sys
 import time
 
@@ -79,6 +80,7 @@ def notebook(tmp_path, monkeypatch):
     class Notebook:
         texts = {"helpers_of_a_notebook": HELPERS, "model_of_a_notebook": MODEL}  # noqa: RUF012
         ticks = 0
+        shell: InteractiveShell
 
         def write(self, name: str, text: str) -> None:
             path, self.texts[name] = tmp_path / f"{name}.py", text
@@ -98,6 +100,7 @@ def notebook(tmp_path, monkeypatch):
             return found.result
 
     made = Notebook()
+    made.shell = shell
     for name, text in Notebook.texts.copy().items():
         made.write(name, text)
     made.run("%load_ext autoreload\n%autoreload 2\nimport adjit\nimport model_of_a_notebook as model")
@@ -146,3 +149,11 @@ def test_functions_of_cells_and_what_is_held(notebook) -> None:
     notebook.run("def own(x):\n    return x ** 4")
     assert notebook.run("adjit.grad(own)(3.0)") == pytest.approx(108.0)
     assert adjit.cache_info().hits >= 0
+
+
+def test_lines_are_those_of_the_cell(notebook) -> None:
+    notebook.run("import adjit")
+    found = notebook.shell.run_cell("def f(x):\n    return x ** [1.0]\nadjit.grad(f)(1.0)", store_history=True)
+    name = f"Cell In[{found.execution_count}], line 2 in f"
+    with pytest.raises(adjit.errors.Unsupported, match=re.escape(name)):
+        found.raise_error()

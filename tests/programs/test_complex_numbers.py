@@ -106,7 +106,7 @@ def of_math(x):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (ordered, "Unsupported: `gt` of complex numbers"),
+        (ordered, "Unsupported: `>` of complex numbers"),
         (stored, "TypeMismatch: a store of a complex number into a real array"),
         (added, "TypeMismatch: a complex number instead of a real one"),
         (whole, "NoRule: sort of complex numbers has no derivative rule"),

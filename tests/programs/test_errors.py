@@ -568,11 +568,11 @@ def changes_its_type_in_a_loop(x):
 
 @refused(
     """
-    Unsupported: `mul` of a tuple of 2 and a number
+    Unsupported: `*` of a tuple of 2 and a number
       test_errors.py:+2 in tuple_at_an_unknown_place
         return parts[k] * x
                ^^^^^^^^^^^^
-      Use numbers or arrays: take the items of a list or a tuple, and convert strings to numbers.
+      Write np.array(...) of the tuple, or take its items.
     """,
     1.5,
     1,
@@ -599,11 +599,11 @@ def tuple_too_short(x):
 
 @refused(
     """
-    Unsupported: `add` of a number and a string
+    Unsupported: `+` of a number and a string
       test_errors.py:+1 in adds_text
         return x + "1"
                ^^^^^^^
-      Use numbers or arrays: take the items of a list or a tuple, and convert strings to numbers.
+      Convert the string to a number with float(...).
     """,
     1.5,
 )
@@ -1421,10 +1421,10 @@ refused(
 )(two_results)
 refused(
     """
-    NotScalar: the gradient of counted, which returns a value of type int64
+    NotScalar: the gradient of counted, which returns an integer
       test_errors.py:+0 in counted
       A gradient needs a result that is one float.
-      Sum it up, or use adjit.vjp or adjit.jacobian. For a result (value, aux) pass has_aux=True.
+      Return a float that depends on the arguments without rounding or conditions.
     """,
     1.5,
 )(counted)

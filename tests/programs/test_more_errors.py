@@ -264,11 +264,11 @@ RECORDS = np.zeros(3, [("p", float), ("q", float)])
 
 @refused(
     """
-    Unsupported: `add` of a named tuple of a, b and a number
+    Unsupported: `+` of a named tuple of a, b and a number
       test_more_errors.py:+1 in adds_to_a_named_tuple
         return p + 1.0
                ^^^^^^^
-      Use numbers or arrays: take the items of a list or a tuple, and convert strings to numbers.
+      Write np.array(...) of the tuple, or take its items.
     """,
     Point(1.0, 2.0),
 )
@@ -308,11 +308,11 @@ def calls_a_tuple(x):
 
 @refused(
     """
-    Unsupported: `neg` of a string
+    Unsupported: `-` of a string
       test_more_errors.py:+1 in negates_a_string
         return -"up" * x
                ^^^^^
-      Give a number or an array.
+      Convert the string to a number with float(...).
     """,
     1.5,
 )
@@ -586,11 +586,11 @@ for given, message in (
     (
         {"a": 1.0},
         """
-        Unsupported: `mul` of a dictionary and a dictionary
+        Unsupported: `*` of a dictionary and a dictionary
           test_more_errors.py:+1 in squares
             return np.sum(x * x)
                           ^^^^^
-          Use numbers or arrays: take the items of a list or a tuple, and convert strings to numbers.
+          Take the numbers or arrays out of a dictionary.
         """,
     ),
     (
@@ -617,11 +617,11 @@ for given, message in (
     (
         (1.0, [2.0]),
         """
-        Unsupported: `mul` of a tuple of 2 and a tuple of 2
+        Unsupported: `*` of a tuple of 2 and a tuple of 2
           test_more_errors.py:+1 in squares
             return np.sum(x * x)
                           ^^^^^
-          Use numbers or arrays: take the items of a list or a tuple, and convert strings to numbers.
+          Write np.array(...) of the tuple, or take its items.
         """,
     ),
     (

@@ -1109,7 +1109,7 @@ REFUSED = (
     (of_round_conv, "round of an object of the class Conv"),
     (of_conv, "an index of a tuple that is only known at run time"),
     (of_sum_conv, "np.sum of an object of the class Conv"),
-    (of_sum_array, "`mul` of an array and an object of the class R"),
+    (of_sum_array, "`*` of an array and an object of the class R"),
     (of_hasdesc, "the class HasDesc, which has its own `a`"),
     (of_seta, "the class SetA, which has its own `__setattr__`"),
     (of_geta, "the class GetA, which has its own `__getattribute__`"),
@@ -1148,9 +1148,9 @@ REFUSED = (
     (of_slot, "the class Slot, which has its own `__setattr__`"),
     (of_ga, "the class Ga, which has its own `__getattribute__`"),
     (of_sum_it, "a loop over this"),
-    (of_hd, "`mul` of a number and the method `a`"),
-    (of_numpys_number, "`mul` of a number of NumPy's and an object of the class Pair"),
-    (of_numpys_sum, "`mul` of a number of NumPy's and an object of the class Pair"),
+    (of_hd, "`*` of a number and the method `a`"),
+    (of_numpys_number, "`*` of a number of NumPy's and an object of the class Pair"),
+    (of_numpys_sum, "`*` of a number of NumPy's and an object of the class Pair"),
 )
 
 

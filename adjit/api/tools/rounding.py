@@ -10,14 +10,13 @@ rounding error to first order, and what of that each statement adds.
 from __future__ import annotations
 
 import functools
-import os
 from dataclasses import dataclass
 from typing import Any, Unpack
 
 from adjit.api.bound import bound
 from adjit.api.dispatch import derive
 from adjit.api.options import Asked, make_options, takes_options
-from adjit.errors import Unsupported
+from adjit.errors import Unsupported, named, with_cells
 from adjit.rules.library_functions import as_python
 from adjit.transform.source.derivative import Derivative, root, shown, specification
 
@@ -41,7 +40,7 @@ class RoundingError:
     statements: tuple[Statement, ...]
 
     def __str__(self) -> str:
-        rows = [(f"{os.path.basename(s.file)}:{s.line}", s.text, f"{s.bound:.1e}") for s in self.statements]
+        rows = [(with_cells(f"{named(s.file)}:{s.line}"), s.text, f"{s.bound:.1e}") for s in self.statements]
         widths = [max((len(row[k]) for row in rows), default=0) for k in range(2)]
         table = [f"  {place:{widths[0]}}  {text:{widths[1]}}  {size}" for place, text, size in rows]
         return "\n".join([f"value {self.value!r}, bound of its rounding error {self.bound:.1e}", *table])

@@ -57,6 +57,7 @@ from adjit.transform.elaborate.values.values import (
 )
 from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.ir.types import call_type, is_integer, typed_const
+from adjit.transform.source.callables import sign_of
 from adjit.transform.source.outside import is_defined, read_attribute, static_attribute
 
 BINARY: dict[str, Any] = {
@@ -172,7 +173,7 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         return of_option(frame, left, lambda option: binary(frame, callee, option, right))
     if isinstance(right, OneOf):
         return of_option(frame, right, lambda option: binary(frame, callee, left, option))
-    what = f"`{getattr(callee, '__name__', callee)}` of {described(left)} and {described(right)}"
+    what = f"`{sign_of(callee)}` of {described(left)} and {described(right)}"
     if any(isinstance(v, Static) and type(v.value).__module__.startswith("scipy.sparse.") for v in (left, right)):
         raise ctx.unsupported(what, "Compress it before the function, with .tocsr() or .tocsc().")
     if callee is operator.mod and isinstance(left, Static) and isinstance(left.value, str):
@@ -187,10 +188,20 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     for value in (left, right):
         if isinstance(value, Static):
             refuse_foreign(ctx, value.value)
-    raise ctx.unsupported(what, _ON_NUMBERS)
+    raise ctx.unsupported(what, _as_numbers((left, right)))
 
 
-_ON_NUMBERS = "Use numbers or arrays: take the items of a list or a tuple, and convert strings to numbers."
+def _as_numbers(values: Sequence[Value]) -> str:
+    """What to do where an operator gets what has no arithmetic."""
+    for value in values:
+        if is_list(value) or isinstance(value, TupleValue):
+            kind = "list" if is_list(value) else "tuple"
+            return f"Write np.array(...) of the {kind}, or take its items."
+        if _is_text(value):
+            return "Convert the string to a number with float(...)."
+        if isinstance(value, Table | Record):
+            return f"Take the numbers or arrays out of {described(value)}."
+    return "Use numbers or arrays."
 
 
 def _is_list_outside(value: Value) -> bool:
@@ -229,13 +240,13 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
             continue
         if is_array(beside) and owner is right and not _stands_back(right.of if isinstance(right, Record) else other):
             raise ctx.unsupported(
-                f"`{name}` of an array and {described(owner)}",
+                f"`{sign_of(callee)}` of an array and {described(owner)}",
                 f"Write `__array_ufunc__ = None` in the class, or put {described(owner)} to the left.",
                 why="NumPy calls the object's operator for each element.",
             )
         if owner is right and is_scalar(beside) and other is not None and _takes_for_sequence(ctx, beside, other):
             raise ctx.unsupported(
-                f"`{name}` of a number of NumPy's and {described(owner)}",
+                f"`{sign_of(callee)}` of a number of NumPy's and {described(owner)}",
                 "Write float(...) of the number, `__array_ufunc__ = None` in the class, or put the object to the left.",
                 why="The class has `__len__` and `__getitem__`: NumPy makes an array of it.",
             )
@@ -437,7 +448,7 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
         return applied(ctx, callee, (value,))
     if isinstance(value, OneOf):
         return of_option(frame, value, functools.partial(unary, frame, callee))
-    raise ctx.unsupported(f"`{callee.__name__}` of {described(value)}", "Give a number or an array.")
+    raise ctx.unsupported(f"`{sign_of(callee)}` of {described(value)}", _as_numbers((value,)))
 
 
 def truth(frame: Frame, value: Value) -> ir.Operand:

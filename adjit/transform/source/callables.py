@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import linecache
+import operator
 import sys
 from types import CodeType, FunctionType, MethodType
 from typing import Any
@@ -108,6 +109,20 @@ def spoken(callee: object) -> str:
             shown = f"{home.removeprefix('_')}.{name}".replace("numpy.", "np.", 1)
             return shown.removeprefix("builtins.")
     return name
+
+
+_SIGNS: dict[object, str] = {
+    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/", operator.floordiv: "//",
+    operator.mod: "%", operator.pow: "**", operator.matmul: "@", operator.and_: "&", operator.or_: "|",
+    operator.xor: "^", operator.lshift: "<<", operator.rshift: ">>", operator.lt: "<", operator.le: "<=",
+    operator.gt: ">", operator.ge: ">=", operator.eq: "==", operator.ne: "!=", operator.neg: "-", operator.pos: "+",
+    operator.invert: "~", operator.not_: "not",
+}  # fmt: skip
+
+
+def sign_of(callee: object) -> str:
+    """How people write an operator: `**` for operator.pow. The name of any other function."""
+    return _SIGNS.get(callee) or str(getattr(callee, "__name__", callee))
 
 
 def is_distribution(thing: Any) -> bool:

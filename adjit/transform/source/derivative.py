@@ -77,6 +77,7 @@ class Derivative:
     width: (of those, and of 'compressed_columns') how many directions travel together
     holomorphic: (of 'grad' and 'value_and_grad') the complex derivative of a complex function of complex arguments
     implied: `wrt` is all that can be differentiated, and nobody has named it
+    called: the name that the user asked for it by, where that is not the kind, as 'hessian'
     """
 
     function: Any
@@ -102,6 +103,18 @@ class Derivative:
     axes: tuple[int | None, ...] = ()
     out_axis: int = 0
     implied: bool = False
+    called: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the user calls it: 'hessian' of f for what is a Jacobian of a gradient."""
+        return self.called or self.kind
+
+    @property
+    def differentiated(self) -> Any:
+        """What the user took it of."""
+        is_of_gradient = self.title in ("hvp", "hessian")
+        return self.function.function if is_of_gradient else self.function
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +150,8 @@ def made(kind: str, function: Any, wrt: Wrt = 0, has_aux: bool = False, **settin
         _check_order(spec, settings.get("order"))
     if kind in ("hvp", "hessian"):
         spec = Derivative(function=spec, kind="grad", wrt=positions, single=single, **settings)
-        kind = "jacfwd" if kind == "hessian" else kind
+        if kind == "hessian":
+            kind, settings = "jacfwd", settings | {"called": kind}
     return Derivative(function=spec, kind=kind, wrt=positions, single=single, has_aux=has_aux, **settings)
 
 
@@ -253,8 +267,8 @@ def shown(spec: Any) -> str:
         return shown(spec.function)
     if not isinstance(spec, Derivative):
         return str(getattr(spec, "__name__", None) or getattr(spec, "name", "the function"))
-    inner = spec.function.function if spec.kind == "hvp" else spec.function
-    return shown(inner) if spec.kind == "primal" else f"{spec.kind}({shown(inner)})"
+    inner = shown(spec.differentiated)
+    return inner if spec.kind == "primal" else f"{spec.title}({inner})"
 
 
 def positions_of(spec: Any, wrt: Wrt) -> tuple[tuple[int, ...], bool]:

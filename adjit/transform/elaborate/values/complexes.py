@@ -22,6 +22,7 @@ from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import Complex, Number, dtype, operands_in
 from adjit.transform.ir.types import part_of, typed_const
+from adjit.transform.source.callables import sign_of
 
 Side = Callable[[], Number]
 
@@ -155,13 +156,13 @@ def binary(ctx: Context, callee: Any, left: Number, right: Number) -> Number:
     if callee in (operator.eq, operator.ne):
         same = _by_parts(ctx, callee, a, b)
         return _call(ctx, operator.and_ if callee is operator.eq else operator.or_, same.real, same.imag)
-    raise ctx.unsupported(f"`{callee.__name__}` of complex numbers", "Write it with real and imaginary parts.")
+    raise ctx.unsupported(f"`{sign_of(callee)}` of complex numbers", "Write it with real and imaginary parts.")
 
 
 def unary(ctx: Context, callee: Any, value: Complex) -> Number:
     if callee in (operator.pos, operator.neg, operator.not_):
         return function(ctx, callee.__name__, value)
-    raise ctx.unsupported(f"`{callee.__name__}` of a complex number", "Write it with real and imaginary parts.")
+    raise ctx.unsupported(f"`{sign_of(callee)}` of a complex number", "Write it with real and imaginary parts.")
 
 
 def truth(ctx: Context, value: Number) -> ir.Operand:

@@ -34,6 +34,7 @@ from adjit.transform.elaborate.values.values import (
     is_number,
     object_of,
 )
+from adjit.transform.source.callables import sign_of
 
 KINDS = (
     fractions.Fraction, decimal.Decimal, datetime.date, datetime.datetime, datetime.time, datetime.timedelta,
@@ -121,7 +122,7 @@ def operated(ctx: Context, callee: Any, operands: Sequence[Value]) -> Value | No
         return None  # an integer
     if not is_of_known or (any(map(_is_float, operands)) and any(map(_is_fraction, operands))):
         return None
-    what = f"`{callee.__name__}` of {' and '.join(map(described, operands))}"
+    what = f"`{sign_of(callee)}` of {' and '.join(map(described, operands))}"
     return _made(ctx, what, callee, [_object(ctx, one, what) for one in operands], {})
 
 
