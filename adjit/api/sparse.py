@@ -41,10 +41,10 @@ MOST_ENTRIES = 2**31 - 1  # SciPy's indices of so many are of 32 bits
 class Sparsity:
     """The pattern of a Jacobian, and the directions that its columns or rows share.
 
-    pattern:    a CSR matrix of booleans, True where an entry may differ from zero. It has one row per element of the
-                results and one column per element of the arguments, in C order
-    by:         "columns", "rows", or "symmetric" for a Hessian, where half the entries are computed
-    colours:    the direction of each column (row)
+    - `pattern`: a CSR matrix of booleans, True where an entry may differ from zero. It has one row per element of the
+      results and one column per element of the arguments, in C order.
+    - `by`: "columns", "rows", or "symmetric" for a Hessian, where half the entries are computed.
+    - `colours`: the direction of each column (row).
     """
 
     pattern: Any

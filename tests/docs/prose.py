@@ -122,6 +122,7 @@ def of_markdown(file: Path) -> Iterator[Sentence]:
     blank = lambda found: "\n" * found.group().count("\n")  # noqa: E731
     text = re.sub(r"<!--.*?-->", blank, text, flags=re.DOTALL)
     text = re.sub(r"^( *)(```|~~~).*?^\1\2 *$", blank, text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"\${1,2}[^$\n]+\${1,2}", "`formula`", text)
     text = re.sub(r"<[^>\n]+>", "", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"[*_]{2}", "", text)
@@ -136,7 +137,7 @@ def of_markdown(file: Path) -> Iterator[Sentence]:
     for number, line in enumerate([*text.split("\n"), ""], 1):
         bare = line.strip()
         is_item = re.match(r"([-*+]|\d+\.)\s+", bare)
-        if not bare or bare.startswith(("#", "|", "::: ", "=== ", "!!! ", "$$")) or is_item:
+        if not bare or bare.startswith(("#", "|", "::: ", "=== ", "!!! ")) or is_item:
             yield from close()
             start = number
             if bare.startswith("|") and not re.fullmatch(r"[|\s:-]+", bare):

@@ -1,6 +1,7 @@
 """The site builds without a warning, its pages ask no other host for anything, and each page is in the contents."""
 
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
@@ -39,6 +40,11 @@ def test_no_page_loads_anything_from_elsewhere(site):
 
 
 @pytest.mark.long
+def test_no_formula_is_left_as_latex(site):
+    assert [page.name for page in site.rglob("*.html") if "arithmatex" in page.read_text("utf-8")] == []
+
+
+@pytest.mark.long
 def test_the_reference_has_every_name(site):
     import adjit
 
@@ -69,11 +75,50 @@ def test_every_example_has_a_row_and_its_picture():
             assert all((ROOT / "docs" / "pictures" / name).exists() for name in pictures)
 
 
-def test_parameters_in_docstrings_are_a_list():
-    pytest.importorskip("griffe")
-    spec = importlib.util.spec_from_file_location("docstrings", ROOT / "docs" / "docstrings.py")
+def test_signatures_have_the_options_that_help_shows():
+    griffe = pytest.importorskip("griffe")
+    import adjit
+
+    loader = griffe.GriffeLoader(
+        extensions=griffe.load_extensions(ROOT / "docs" / "signatures.py"), search_paths=[ROOT], allow_inspection=False
+    )
+    functions = loader.load("adjit")["api.functions"]
+    for name in ("grad", "vjp", "jvp", "hessian", "vmap"):
+        shown = inspect.signature(getattr(adjit, name)).parameters.values()
+        assert [p.name for p in functions[name].parameters] == [p.name for p in shown]
+        defaults = {p.name: p.default for p in functions[name].parameters}
+        assert [eval(str(defaults[p.name])) for p in shown if p.default is not p.empty] == [
+            p.default for p in shown if p.default is not p.empty
+        ]
+
+
+def test_formulas_are_drawn():
+    pytest.importorskip("ziamath")
+    hooks = _module_of("hooks")
+    text = hooks.on_page_content(
+        r'<p>so <span class="arithmatex">\(a &lt; \bar b\)</span>, and</p><div class="arithmatex">\[ c \]</div>'
+    )
+    assert text.count("<svg") == 2
+    assert "arithmatex" not in text
+    assert r'aria-label="a &lt; \bar b"' in text
+    # the comma stays with its formula
+    assert "</svg>,</span> and" in text
+
+
+def test_the_first_page_has_a_picture_for_each_scheme():
+    text = _module_of("hooks").front()
+    found = re.findall(r'"(pictures/derivative-\S+?)"', text)
+    assert found == [
+        f"pictures/derivative-{width}-{scheme}.svg{part}"
+        for scheme in ("light", "dark")
+        for width, part in (("narrow", ""), ("wide", f"#only-{scheme}"))
+    ]
+    assert all((ROOT / "docs" / name.partition("#")[0]).exists() for name in found)
+
+
+def _module_of(name):
+    """A file of docs/ that MkDocs imports."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    text = "Returns it.\n\nwrt: by position\n     or name\nseveral: more of them\n\nIn: x. Out: y."
-    listed = "Returns it.\n\n- **wrt**: by position or name\n- **several**: more of them\n\nIn: x. Out: y."
-    assert module.as_markdown(text) == listed
+    return module
