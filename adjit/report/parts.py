@@ -8,6 +8,7 @@ In: the tables of an explanation. Out: HTML, to be put into a page or a notebook
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from adjit.transform.explain import Array, Line, Tables, Value
@@ -125,10 +126,15 @@ def _memory(arrays: Sequence[Array]) -> str:
     return f'<h2>Memory</h2><div class="sheet"><table>{head}{body}</table></div>'
 
 
+def _marked(text: str) -> str:
+    """With names that stand in backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
 def _table(title: str, head: Sequence[str], rows: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> str:
     body = "".join(
         f"<tr{f' data-l={chr(34)}{key}{chr(34)} tabindex={chr(34)}0{chr(34)}' if key else ''}>"
-        + "".join(f'<td class="{kind}">{html.escape(text)}</td>' for kind, text in cells)
+        + "".join(f'<td class="{kind}">{_marked(text)}</td>' for kind, text in cells)
         + "</tr>"
         for key, cells in rows
     )
