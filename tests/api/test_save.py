@@ -164,6 +164,15 @@ def in_whole(x, k, n, m):
     return s
 
 
+def in_part_of_the_trips(x, k, n, m):
+    s = 0.0
+    for i in range(k.size):
+        place = k[i]
+        if i < m:
+            s += x[place] ** 2
+    return s
+
+
 def at_neighbours(x, k, n, m):
     s = 0.0
     for i in range(n - 1, -1, -1):
@@ -174,7 +183,18 @@ def at_neighbours(x, k, n, m):
 @pytest.mark.parametrize("is_tuned", [False, True])
 @pytest.mark.parametrize(
     "function",
-    [strided, broken_off, raised, without_trips, triangular, left_out, in_part, in_whole, at_neighbours],
+    [
+        strided,
+        broken_off,
+        raised,
+        without_trips,
+        triangular,
+        left_out,
+        in_part,
+        in_part_of_the_trips,
+        in_whole,
+        at_neighbours,
+    ],
 )
 def test_a_saved_file_raises_for_an_index_where_python_does(function, is_tuned, tmp_path):
     path = tmp_path / "saved.py"

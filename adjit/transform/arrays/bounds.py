@@ -240,13 +240,13 @@ class _Checks:
         if value is not None:
             counters = [loop for loop in loops_in(chain) if loop in value.terms]
         elif isinstance(load, ir.Load) and load.array in elements:
-            counters = self._whole(load)
+            counters = self._whole(load, chain)
         facts = None if counters is None else reached(self.iterations, chain, place, counters)
         return None if facts is None else tuple(facts)
 
-    def _whole(self, load: ir.Load) -> list[Loop] | None:
-        """The loops that a load reads all of an array in; None if it may not do so."""
-        domain, counters = self.iterations.domain(self.places[load].chain), list[Loop]()
+    def _whole(self, load: ir.Load, chain: Chain) -> list[Loop] | None:
+        """The loops in which all elements of an array are loaded and used, that in a chain; None if some may not be."""
+        domain, counters = self.iterations.domain(chain), list[Loop]()
         for axis, index in enumerate(load.index):
             loop, extent = self.iterations.counted(index), self.iterations.extent(load.array, axis)
             # it goes from the first element to the last one, and no condition leaves some out
