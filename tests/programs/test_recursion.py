@@ -41,6 +41,70 @@ def test_recursion_without_an_end() -> None:
         adjit.jvp(forever, (1.5,), (1.0,))
 
 
+def own_stack(x, n):
+    stack = [x * k for k in range(1, n + 1)]
+    total = stack.pop() + stack.pop()
+    return total if n < 5 else total * own_stack(x, n - 3)
+
+
+def handed_list(items, x, n):
+    return x if n == 0 else items.pop() * handed_list(items, x, n - 1)
+
+
+def with_handed_list(x, n):
+    return handed_list([x, 2.0 * x, x * x], x, n)
+
+
+def popped_after_the_call(items, x, n):
+    if n == 0:
+        return x
+    rest = popped_after_the_call(items, x, n - 1)
+    return items.pop(0) * rest
+
+
+def with_a_list_that_grew(x, n):
+    items = []
+    for k in range(3):
+        items.append(x + k)
+    return popped_after_the_call(items, x, n)
+
+
+def with_an_inner_function(x, n):
+    def power(items, k):
+        return x if k == 0 else items.pop() * power(items, k - 1)
+
+    return power([x, x], n)
+
+
+@pytest.mark.parametrize(
+    "function", [own_stack, with_handed_list, with_a_list_that_grew, with_an_inner_function], ids=lambda f: f.__name__
+)
+def test_pop_of_a_list_of_the_users(function) -> None:
+    """The stacks of the loop that stands for the calls are never empty; lists of the user's may be."""
+    derived, empty = adjit.value_and_grad(function, target="cpu"), 0
+    for n in range(7):
+        try:
+            value = function(1.5, n)
+        except IndexError:
+            empty += 1
+            with pytest.raises(IndexError, match=r"out of bounds for a list with size 0\n  test_recursion.py:\d+ in"):
+                derived(1.5, n)
+        else:
+            slope = (function(1.5 + 1e-6, n) - function(1.5 - 1e-6, n)) / 2e-6
+            # the error of the difference
+            assert derived(1.5, n) == pytest.approx((value, slope), rel=1e-8)
+    assert 0 < empty < 6
+
+
+def of_parts(items, x):
+    return x if not items else items[0] * of_parts(items[1:], x) + items[5]
+
+
+def test_what_a_call_that_is_written_out_cannot_do_is_named() -> None:
+    with pytest.raises(adjit.errors.TypeMismatch, match="a tuple of 1 has no item 5\n  test_recursion"):
+        adjit.grad(lambda x: of_parts((1.0, 2.0, 3.0), x))(2.0)
+
+
 def in_a_try(x, n):
     if n == 0:
         return x

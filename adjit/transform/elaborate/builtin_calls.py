@@ -21,13 +21,13 @@ from adjit.rules.axes import normal_axes
 from adjit.runtime.library import held, stop_gradient, unique
 from adjit.transform import ir
 from adjit.transform.elaborate import iterables, python_builtins
-from adjit.transform.elaborate.containers import listed
+from adjit.transform.elaborate.containers import listed, popped
 from adjit.transform.elaborate.derivatives import intermediate_value
 from adjit.transform.elaborate.operators import applied
 from adjit.transform.elaborate.operators import binary as by_operator
 from adjit.transform.elaborate.ordering import ORDERING
 from adjit.transform.elaborate.python_library import PYTHON_LIBRARY
-from adjit.transform.elaborate.recursion import held_number, with_places
+from adjit.transform.elaborate.recursion import held_number, last_taken, with_places
 from adjit.transform.elaborate.reductions import ALONG_AXES as ALONG_AXES
 from adjit.transform.elaborate.reductions import REDUCTION_METHODS, REDUCTIONS, into
 from adjit.transform.elaborate.tables import TABLES
@@ -194,6 +194,12 @@ def _with_places(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
     return value if has_places else listed(frame, value)
 
 
+def _last_taken(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    (stack,) = args
+    assert is_list(stack)
+    return popped(frame, stack)
+
+
 def _unique(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     """The array itself, of which is noted that its elements are all different."""
     (array,) = bound(frame, "adjit.cuda.unique", "index:array", args, named)
@@ -207,6 +213,7 @@ def _unique(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 INTRINSICS: dict[Any, Handler] = {
     held_number: _held_number,
+    last_taken: _last_taken,
     with_places: _with_places,
     unique: _unique,
     **CREATION,
@@ -242,7 +249,7 @@ OF_LISTS = (
     | TABLES.keys()
     | PYTHON_LIBRARY.keys()
     | _SHUFFLES
-    | {with_places}
+    | {last_taken, with_places}
 )
 
 METHODS: dict[str, Handler] = {

@@ -370,11 +370,17 @@ def _insert(frame: Frame, owner: List, place: Value, given: Value) -> Value:
 
 
 def _pop(frame: Frame, owner: List, place: Value | None = None) -> Value:
+    index = LAST if place is None else as_index(frame.ctx, place, "the place")
+    _check_place(frame, owner, index)
+    return popped(frame, owner, index)
+
+
+LAST = ir.integer(-1)
+
+
+def popped(frame: Frame, owner: List, index: ir.Operand = LAST) -> Value:
+    """An item that is there, which leaves its list."""
     ctx = frame.ctx
-    index = ir.integer(-1) if place is None else as_index(ctx, place, "the place")
-    if place is not None or not any(frame.source is each for each in ctx.recursive.values()):
-        # the stacks of a function that calls itself have what is taken from them
-        _check_place(frame, owner, index)
     found = get_item(frame, owner, [index])
     if isinstance(owner, TupleValue) and isinstance(index, ir.Const):
         items = list(owner.items)
@@ -382,7 +388,7 @@ def _pop(frame: Frame, owner: List, place: Value | None = None) -> Value:
         changed(frame, owner, TupleValue(tuple(items), is_list=True), "`pop`")
         return found
     whole = grown(ctx, owner)
-    if index == ir.integer(-1):
+    if index == LAST:
         changes_rows(ctx, whole)
         count = scalars.scalar(ctx, operator.sub, (whole.count, ir.integer(1)), "count")
         found = copied_item(frame, found)

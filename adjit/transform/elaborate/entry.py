@@ -170,6 +170,7 @@ def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.F
     copies_drawn = False
     changing: dict[object, str] = {}
     assigning: set[cst.CSTNode] = set()
+    fault: errors.AdjitError | None = None
     while True:
         ctx = new_context(build_derivative)
         ctx.owns_rows, ctx.items_change, ctx.own_extents = owns_rows, items_change, own_extents
@@ -193,7 +194,12 @@ def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.F
             changing[found.loop] = found.how
         except RecursesAtRunTime as found:
             recursive.append(found.function)
+            fault = fault or found.fault
             own_extents = True  # what calls hand on is often a part of what they got
+        except errors.AdjitError:
+            if fault is None:
+                raise
+            raise fault from None
 
 
 def _elaborate_local(
@@ -247,9 +253,12 @@ def _elaborated(
                 result = _lists_as_arrays(ctx, there(ctx, result, "the result"))
                 if result == Static(None) and ir.raises(ir.Region((), tuple(ops), ())):
                     result = ir.Const(0.0, types.float64)  # which no call gets to see
-        except RecursionError as error:
+        except (RecursionError, errors.TypeMismatch) as error:
+            known = error if isinstance(error, errors.TypeMismatch) else None
             if (repeated := _called_by_itself(ctx)) is not None:
-                raise RecursesAtRunTime(repeated) from None
+                raise RecursesAtRunTime(repeated, known) from None
+            if known is not None:
+                raise
             # positions are found by going just as deep
             fault = errors.Unsupported(
                 f"an expression, a block or an object that is nested too deeply, in {source.name}",

@@ -39,7 +39,6 @@ from adjit.transform.source.callables import python_function
 from adjit.transform.source.new_nodes import (
     append,
     branch,
-    call_of,
     compared,
     equal,
     integer,
@@ -65,6 +64,11 @@ from adjit.transform.source.syntax import (
 def held_number(value: Any) -> Any:
     """What goes to a stack where arrays are stored to: a copy there would not be the array that is stored to."""
     return value
+
+
+def last_taken(stack: Any) -> Any:
+    """The last item of a stack, which leaves it: there is one."""
+    return stack.pop()
 
 
 def with_places(value: Any) -> Any:
@@ -207,7 +211,8 @@ class _Machine:
         self.count = itertools.count(len(self.members))
         self.step, self.returned, self.steps_left = map(self.fresh, ("step", "returned", "steps"))
         self.made_up = {self.returned}  # variables that hold the user's values, and have no name in the user's text
-        self.held, self.with_places = self.fresh("held_number"), self.fresh("with_places")
+        self.held, self.taken = self.fresh("held_number"), self.fresh("last_taken")
+        self.with_places = self.fresh("with_places")
         self.stores = any(changes_others(member.node) for member in members)
         self.stacks = {name: self.fresh(f"{name}_stack") for name in sorted(self.own)}
         self.stands_for: dict[cst.CSTNode, tuple[FunctionSource, cst.CSTNode]] = {}
@@ -224,11 +229,11 @@ class _Machine:
         blocks = []
         for step in sorted(self.steps):
             self.current = self.owner[step]
-            back = [self._assign(n, call_of(self.stacks[n], "pop")) for n in self._saved(step, live)]
+            back = [self._assign(n, self._taken(self.stacks[n])) for n in self._saved(step, live)]
             body = [*back, *self._written(self.steps[step], live)]
             blocks.append(branch(equal(cst.Name(self.step), integer(step)), body))
         is_empty = equal(length(cst.Name(self.steps_left)), integer(0))
-        next_step = self._assign(self.step, call_of(self.steps_left, "pop"))
+        next_step = self._assign(self.step, self._taken(self.steps_left))
         ended = equal(cst.Name(self.step), integer(RETURN))
         blocks.append(branch(ended, [branch(is_empty, [cst.SimpleStatementLine([cst.Break()])]), next_step]))
         stacked = sorted({name for step in self.resumed for name in self._saved(step, live)})
@@ -248,7 +253,8 @@ class _Machine:
         for member in self.members.values():
             if member is not self.root:
                 self.stands_for |= {each: (member.source, each) for each in inside(member.node, ())}
-        closure = {**self.root.source.closure, self.held: held_number, self.with_places: with_places}
+        own = {self.held: held_number, self.taken: last_taken, self.with_places: with_places}
+        closure = {**self.root.source.closure, **own}
         made_up = frozenset(self.made_up)
         return dataclasses.replace(
             self.root.source, node=node, closure=closure, stands_for=self.stands_for, made_up=made_up
@@ -326,6 +332,9 @@ class _Machine:
             return each.with_changes(value=names[each.value]) if is_other else None  # type: ignore[attr-defined]
 
         return node if all(a == b for a, b in names.items()) else self._replaced(node, new)
+
+    def _taken(self, stack: str) -> cst.Call:
+        return cst.Call(cst.Name(self.taken), [cst.Arg(cst.Name(stack))])
 
     def _assign(self, name: str, value: cst.BaseExpression) -> cst.SimpleStatementLine:
         return cst.SimpleStatementLine([cst.Assign([cst.AssignTarget(cst.Name(name))], value)])

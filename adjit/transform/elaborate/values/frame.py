@@ -689,11 +689,12 @@ class Guess(Exception):
 
 
 class RecursesAtRunTime(Exception):
-    """A function calls itself, and when that ends is not known while compiling; `function`: that, or its node."""
+    """A function calls itself, and when that ends is not known while compiling; `function`: that, or its node. `fault`:
+    what a call does that may never be made, written out with the others."""
 
-    def __init__(self, function: object):
+    def __init__(self, function: object, fault: errors.AdjitError | None = None):
         super().__init__(function)
-        self.function = function
+        self.function, self.fault = function, fault
 
 
 class CallRaises(Exception):
