@@ -17,10 +17,15 @@ from adjit.rules.registry import builtin
 decomposition = builtin.decomposition
 
 
-def as_coefficients(given):
+def in_a_vector(given):
     found = np.atleast_1d(np.asarray(given))
     if found.dtype.kind == "c" or found.ndim != 1:
         raise NotImplementedError("a polynomial with complex coefficients, or with coefficients in a matrix")
+    return found
+
+
+def as_coefficients(given):
+    found = in_a_vector(given)
     return found.astype(float_type(found))
 
 
@@ -168,8 +173,10 @@ def without_zeros(coefficients):
 
 @decomposition(np.poly1d)
 def made_poly1d(c_or_r, r=False, variable=None):
-    given = as_coefficients(c_or_r)
-    return without_zeros(np.poly(given) if r else given)
+    if isinstance(c_or_r, (HighestFirst, np.poly1d)):
+        return HighestFirst(c_or_r.c)
+    # in the memory of what it is made of
+    return without_zeros(np.poly(as_coefficients(c_or_r)) if r else in_a_vector(c_or_r))
 
 
 decomposition(np.poly1d.__call__)(lambda self, val: np.polyval(self.coeffs, val))
