@@ -194,6 +194,30 @@ class UnfitMask(IndexError):
         return with_cells("\n".join((said, *lines)))
 
 
+class UnfitShapes(ValueError):
+    """Two axes differ in length where the program needs them to be equal. `where`: what it needs, with `{}`
+    for each length, and the place."""
+
+    def __init__(self, where: str, left: int, right: int) -> None:
+        super().__init__(where, left, right)
+        self.where, self.left, self.right = where, left, right
+
+    def __str__(self) -> str:
+        what, *lines = self.where.splitlines()
+        return "\n".join((what.format(self.left, self.right), *lines))
+
+
+class MissingKey(KeyError):
+    """A dictionary lacks a key. `said`: what, and the place."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
+
+    def __str__(self) -> str:
+        return self.said
+
+
 class InternalError(AdjitError):
     """A fault of adjit itself: please report it."""
 

@@ -50,6 +50,7 @@ from adjit.report.shown import Source
 from adjit.rules import registry
 from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, as_passed, compiler_lock, sparing
 from adjit.runtime.compile import load
+from adjit.runtime.library import is_of_shapes
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, root, shown
 from adjit.transform.source.outside import Reads, contents_read, noting
@@ -588,16 +589,20 @@ class Derived(Specialising, SpecialisedDispatcher):
                     return self._called(args, kws)
         try:
             found = _call(self, *args)
-        except (Stretched, _Structures, Unsupported, TypeError, ValueError):
-            found = self._called_again(args, kws)
+        except (Stretched, _Structures, Unsupported, TypeError, ValueError) as fault:
+            failed: Exception = fault
+        else:
+            return self._as_numpys(args, found) if has_numpys else found
+        found = self._called_again(failed, args, kws)
         return self._as_numpys(args, found) if has_numpys else found
 
     def of_leaves(self, *args: Any) -> Any:
         """A call with arguments that are known to be taken."""
         try:
             return _call(self, *args)
-        except (Stretched, _Structures, Unsupported, TypeError, ValueError):
-            return self._called_again(args, {})
+        except (Stretched, _Structures, Unsupported, TypeError, ValueError) as fault:
+            failed = fault
+        return self._called_again(failed, args, {})
 
     def _called(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
         """A call with more than arrays and Python's numbers, by position."""
@@ -612,37 +617,34 @@ class Derived(Specialising, SpecialisedDispatcher):
             has_numpys = has_typed(shown(self.derivative), self.__signature__.parameters, given)
         try:
             found = _call(self, *args, **kws)
-        except (Stretched, _Structures, Unsupported, TypeError, ValueError):
-            found = self._called_again(args, kws)
+        except (Stretched, _Structures, Unsupported, TypeError, ValueError) as fault:
+            failed: Exception = fault
+        else:
+            return self._as_numpys(given, found) if has_numpys else found
+        found = self._called_again(failed, args, kws)
         return self._as_numpys(given, found) if has_numpys else found
 
-    def _called_again(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-        """A call, in another way than the one that raised what is handled."""
-        try:
-            raise
-        except Stretched:
-            if self.derivative.stretches:
-                raise
-        except _Structures:
-            return self._structured(derivatives.bound(self.derivative, args, kws))
-        except Unsupported as fault:
-            given = derivatives.bound(self.derivative, args, kws)
-            return self._again(fault, given, functools.partial(self._apart, given))
-        except TypeError:
+    def _called_again(self, failed: Exception, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        """A call, in another way than the one that failed; raises what failed if there is none."""
+        if is_of_shapes(failed) and not self.derivative.stretches:
+            return self.stretching.strict(*args, **kws)
+        if isinstance(failed, Stretched):
+            raise failed
+        if isinstance(failed, TypeError):
             # what numba raises of a call that does not fit does not name the function
             derivatives.check_call(shown(self.derivative), self.__signature__, len(args), kws)
-            raise
-        except ValueError as fault:
-            if "must not cause a domain change" in str(fault):
-                # numba's words for it do not say what to write
-                raise ValueError(NOT_REAL) from None
-            # numba has no type for an empty list, and says so with an error of its own
-            given = derivatives.bound(self.derivative, args, kws)
-            if any(map(is_structure, given)):
-                return self._structured(given)
-            self._check_values(given)
-            raise
-        return self.stretching.strict(*args, **kws)
+            raise failed
+        if isinstance(failed, ValueError) and "must not cause a domain change" in str(failed):
+            # numba's words for it do not say what to write
+            raise ValueError(NOT_REAL) from None
+        given = derivatives.bound(self.derivative, args, kws)
+        if isinstance(failed, Unsupported):
+            return self._again(failed, given, functools.partial(self._apart, given))
+        # numba has no type for an empty list, and says so with an error of its own
+        if isinstance(failed, _Structures) or any(map(is_structure, given)):
+            return self._structured(given)
+        self._check_values(given)
+        raise failed
 
     def _as_numpys(self, given: Sequence[Any], found: Any) -> Any:
         """What a call with numbers of NumPy's returns: compiled code gives Python's."""
@@ -758,11 +760,12 @@ class Interpreted(Specialising, Picklable):
             found = self.strict(*given)
         except Unsupported as fault:
             return self._again(fault, given, functools.partial(self._apart, given))
-        except Stretched:
-            if self.derivative.stretches:
+        except (Stretched, ValueError) as fault:
+            if self.derivative.stretches or not is_of_shapes(fault):
                 raise
-            found = self.stretching.strict(*given)
-        return typed(self.derivative, given, found)
+        else:
+            return typed(self.derivative, given, found)
+        return typed(self.derivative, given, self.stretching.strict(*given))
 
     def of_leaves(self, *arguments: Any) -> Any:
         """A call with arguments that are known to be taken."""

@@ -51,6 +51,7 @@ from adjit.api.trees import (
 )
 from adjit.errors import Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.rules.library_functions import as_python
+from adjit.runtime.library import is_of_shapes
 from adjit.runtime.library import stop_gradient as stop_gradient
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import WIDEST, Derivative, Wrt, of_structures, shown, specification
@@ -246,11 +247,16 @@ def _pulled(
     kinds = map_leaves(lambda leaf: None if isinstance(leaf, np.ndarray) else leaf, kept)
     forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), chosen)
     try:
-        value, saved, changed = forward.strict(*kept)
-    except Stretched:
+        found = forward.strict(*kept)
+    except (Stretched, ValueError) as fault:
+        if not is_of_shapes(fault):
+            raise
+        found = None
+    if found is None:
         # both halves assume the same of their arguments
         forward = forward.stretching
-        value, saved, changed = forward(*kept)
+        found = forward(*kept)
+    value, saved, changed = found
     # the copies share no memory with anything
     forward.outside.check(given)
     forward.outside.check_whole(whole)

@@ -27,6 +27,7 @@ from adjit.api.structures import Layouts, laid_out, like, result_of
 from adjit.api.trees import Template, conform, leaves, map_leaves, template, zero
 from adjit.errors import Stretched, Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import Picklable, compiler_lock, sparing
+from adjit.runtime.library import is_of_shapes
 from adjit.runtime.library.gpus import SIMULATED, dtype_of, is_on_device
 from adjit.runtime.library.xoroshiro import States, is_states
 from adjit.transform.source import derivative as derivatives
@@ -80,10 +81,10 @@ class OnDevice(Specialising, Picklable):
             return self.strict(*given)
         except Unsupported as fault:
             return self._again(fault, given, functools.partial(self._apart, given))
-        except Stretched:
-            if self.derivative.stretches:
+        except (Stretched, ValueError) as fault:
+            if self.derivative.stretches or not is_of_shapes(fault):
                 raise
-            return self.stretching.strict(*given)
+        return self.stretching.strict(*given)
 
     def _apart(self, given: Sequence[Any]) -> Any:
         """The same with the integers among the arguments, and the extents of arrays, known while compiling."""

@@ -324,10 +324,8 @@ def take(a, indices, axis=None):
 
 @decomposition(np.extract)
 def extract(condition, arr):
-    if condition.size != arr.size:
-        raise ValueError("np.extract of a condition and an array of different sizes")
     # integers there are true or false, and no places
-    return arr.ravel()[condition.ravel() != 0]
+    return arr.ravel()[np.flatnonzero(condition)]
 
 
 @decomposition(np.nonzero)

@@ -214,9 +214,9 @@ def test_a_shape_that_does_not_fit() -> None:
     def function(x):
         return np.sum(np.random.default_rng(3).normal(x, 1.0, 2))
 
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(ValueError, match="differ|cannot take|broadcast"):
         adjit.grad(function, target="python")(X)
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(ValueError, match="cannot take a value of length"):
         adjit.grad(lambda x: np.sum(np.broadcast_to(x, (2,))), target="python")(X)
 
 

@@ -129,7 +129,7 @@ def test_what_does_not_fit() -> None:
     np.testing.assert_array_equal(gradient(np.ones((3, 2)), np.array([2.0, 3.0])), [8.0, 12.0])
     np.testing.assert_array_equal(gradient(np.ones((3, 2)), np.array([2.0])), [16.0])
     for extent in (3, 4):
-        with pytest.raises(ValueError, match="could not broadcast"):
+        with pytest.raises(ValueError, match="cannot take a value of length"):
             gradient(np.ones((3, 2)), np.ones(extent))
 
 
@@ -148,5 +148,5 @@ def test_what_goes_through_a_mask_has_as_many_elements_or_one(target):
     derived = adjit.value_and_grad(stores_through_a_mask, (0, 2), target=target)
     value, (a_bar, v_bar) = derived(np.ones(3), np.array([True, False, True]), np.array([5.0]))
     assert (value, a_bar.tolist(), v_bar.tolist()) == (51.0, [0.0, 2.0, 0.0], [20.0])
-    with pytest.raises(ValueError, match="could not broadcast"):
+    with pytest.raises(ValueError, match="cannot take a value of length"):
         derived(np.ones(3), np.array([True, False, True]), np.ones(3))

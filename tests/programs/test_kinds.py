@@ -155,7 +155,7 @@ def attempted(body: str) -> str | None:
     except errors.AdjitError:
         return None
     except Exception as fault:  # noqa: BLE001  any that is not Python's own is a failure
-        return None if type(fault) is type(plain) else f"{body!r}: {fault!r}, plain Python: {plain!r}"
+        return None if isinstance(fault, type(plain)) else f"{body!r}: {fault!r}, plain Python: {plain!r}"
     if isinstance(expected, Exception):
         # the derivative of a program that Python does not run may be anything
         return None

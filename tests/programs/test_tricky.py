@@ -658,7 +658,7 @@ WIDE = [wide, wide_by_out, wide_by_dot, sums_in_a_row, wide_means, wide_extrema,
 def test_a_result_is_not_stretched_over_what_it_is_put_into(function, target) -> None:
     with pytest.raises(ValueError, match="core dimension|wrong dimensions|non-broadcast|reduction"):
         function(X)
-    with pytest.raises(ValueError, match="another shape than the result"):
+    with pytest.raises(ValueError, match="the output array and the result differ in shape"):
         adjit.grad(function, target=target)(X)
 
 

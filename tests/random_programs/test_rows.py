@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import adjit
+from adjit.errors import Stretched
 from adjit.runtime import library
 from adjit.transform.strategy import CHEAPEST, FORCED
 from tests.defining import define
@@ -121,7 +122,10 @@ def check(seed: int) -> None:
             rows.function()(*given)
         except (IndexError, ValueError):
             continue
-        bars, wanted = names["rows_grad"](*given), plain(*given)
+        try:
+            bars, wanted = names["rows_grad"](*given), plain(*given)
+        except Stretched:
+            continue  # other code would run
         for bar, other in zip(*((bars, wanted) if len(wrt) > 1 else ([bars], [wanted])), strict=True):
             np.testing.assert_allclose(
                 bar, other, rtol=1e-11, atol=1e-13, err_msg=f"{given[0].shape}\n{rows.text}{text}"

@@ -17,25 +17,24 @@ from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import signature
 
-from adjit.errors import BeyondLoop, OutOfBounds, Stretched, UnfitMask
+from adjit.errors import BeyondLoop, OutOfBounds, Stretched, UnfitMask, UnfitShapes
 from adjit.runtime.backend.arrays import told
 from adjit.runtime.library.checks import (
     BEFOREHAND,
-    OTHER_ITEM,
-    OTHER_OUTPUT,
+    EMPTY,
     STRETCHED,
+    UNEQUAL,
     UNFIT,
-    UNFIT_FACTORS,
     UNSTORED,
     broadcast_extent,
     check_bounds,
     check_index,
     check_mask,
     check_size,
-    inner_extent,
-    item_extent,
-    output_extent,
+    equal_extent,
+    equal_size,
     same_extent,
+    some_elements,
     stored_extent,
 )
 from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub, usual
@@ -90,60 +89,18 @@ def _expected(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 told(usual, _of_test, _expected, 1)
 
 
-def _checks(function: Any, result: types.Type, error: type[Exception], message: str) -> Callable[[Any], Any]:
-    """Registers what says of two extents whether they fit, and the result of a call then."""
-
-    def typer(context: Any) -> Any:
-        return lambda left, right: result if all(isinstance(t, types.Integer) for t in (left, right)) else None
-
-    def register(checked: Any) -> Any:
-        def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            left, right = (context.cast(builder, a, t, types.intp) for a, t in zip(args, signature.args, strict=True))
-            fits, found = checked(builder, left, right)
-            with builder.if_then(builder.not_(fits), likely=False):
-                context.call_conv.return_user_exc(builder, error, (message,))
-            return context.get_dummy_value() if found is None else found
-
-        told(function, typer, lower, 2)
-        return checked
-
-    return register
+def _of_two_extents(context: Any) -> Any:
+    return lambda left, right: types.none if all(isinstance(t, types.Integer) for t in (left, right)) else None
 
 
-def _equal(builder: Any, left: Any, right: Any) -> Any:
-    return builder.icmp_signed("==", left, right)
+def _same(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    left, right = (context.cast(builder, a, t, types.intp) for a, t in zip(args, sig.args, strict=True))
+    with builder.if_then(builder.icmp_signed("!=", left, right), likely=False):
+        context.call_conv.return_user_exc(builder, Stretched, (STRETCHED,))
+    return context.get_dummy_value()
 
 
-@_checks(broadcast_extent, types.intp, ValueError, UNFIT)
-def _shared_extent(builder: Any, left: Any, right: Any) -> tuple[Any, Any]:
-    takes_left = builder.or_(_equal(builder, left, right), _equal(builder, right, right.type(1)))
-    fits = builder.or_(takes_left, _equal(builder, left, left.type(1)))
-    return fits, builder.select(takes_left, left, right)
-
-
-@_checks(stored_extent, types.intp, ValueError, UNSTORED)
-def _target_extent(builder: Any, target: Any, value: Any) -> tuple[Any, Any]:
-    return builder.or_(_equal(builder, value, target), _equal(builder, value, value.type(1))), target
-
-
-@_checks(item_extent, types.intp, ValueError, OTHER_ITEM)
-def _item_extent(builder: Any, items: Any, given: Any) -> tuple[Any, Any]:
-    return _equal(builder, items, given), items
-
-
-@_checks(inner_extent, types.intp, ValueError, UNFIT_FACTORS)
-def _inner_extent(builder: Any, left: Any, right: Any) -> tuple[Any, Any]:
-    return _equal(builder, left, right), left
-
-
-@_checks(output_extent, types.intp, ValueError, OTHER_OUTPUT)
-def _output_extent(builder: Any, output: Any, made: Any) -> tuple[Any, Any]:
-    return _equal(builder, output, made), output
-
-
-@_checks(same_extent, types.none, Stretched, STRETCHED)
-def _equal_extents(builder: Any, left: Any, right: Any) -> tuple[Any, None]:
-    return _equal(builder, left, right), None
+told(same_extent, _of_two_extents, _same, 2)
 
 
 def _of_three(context: Any) -> Any:
@@ -187,52 +144,92 @@ def _beyond(context: Any, module: Any, given: Sequence[Any]) -> Any:
 told(check_bounds, _of_three, _bounded, 3)
 
 
-def _told_at(function: Any, error: type[Exception], has_integers: bool = True) -> Callable[[Any], Any]:
-    """Registers what says of integers whether they are right. The error has the place that the function is called with
-    last, a literal, and the integers, if it has them."""
+def _told(
+    function: Any, error: type[Exception], bare: tuple[type[Exception], str] | None = None, has_integers: bool = True
+) -> Callable[[Any], Any]:
+    """Registers what says of integers whether they are right, and the result of a call then. The error has the place
+    that the function is called with last, a literal, and the integers, if it has them; `bare`: the error where the call
+    has no place."""
     signature = inspect.signature(function)
 
     def typer(context: Any) -> Any:
         def typed(*args: types.Type, **named: types.Type) -> types.Type | None:
-            *integers, where = signature.bind(*args, **named).args
-            is_literal = isinstance(where, types.StringLiteral)
-            return types.none if is_literal and all(isinstance(t, types.Integer) for t in integers) else None
+            given: tuple[Any, ...] = (*signature.bind(*args, **named).args, None)
+            *integers, where = given[: len(signature.parameters)]
+            is_known = isinstance(where, types.StringLiteral) or (where is None and bare is not None)
+            is_of_integers = is_known and all(isinstance(t, types.Integer) for t in integers)
+            return result if is_of_integers else None
 
         typed.__signature__ = signature  # type: ignore[attr-defined]
         return typed
 
-    def register(holds: Any) -> Any:
+    has_result = signature.return_annotation == "int"
+    result = types.intp if has_result else types.none
+
+    def register(checked: Any) -> Any:
         def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            *kinds, where = sig.args
-            given = [context.cast(builder, a, t, types.intp) for a, t in zip(args, kinds, strict=False)]
-            with builder.if_then(builder.not_(holds(builder, *given)), likely=False):
-                said, known = (where.literal_value, *given), (None, *[types.intp] * len(given))
-                if has_integers:
+            is_bare = bare is not None and not isinstance(sig.args[-1], types.StringLiteral)
+            count = len(args) - (not is_bare)
+            given = [context.cast(builder, a, t, types.intp) for a, t in zip(args[:count], sig.args, strict=False)]
+            holds, found = checked(builder, *given)
+            with builder.if_then(builder.not_(holds), likely=False):
+                if bare is not None and is_bare:
+                    context.call_conv.return_user_exc(builder, bare[0], (bare[1],))
+                elif has_integers:
+                    said, known = (sig.args[-1].literal_value, *given), (None, *[types.intp] * count)
                     context.call_conv.return_dynamic_user_exc(builder, error, said, known)
                 else:
-                    context.call_conv.return_user_exc(builder, error, said[:1])
-            return context.get_dummy_value()
+                    context.call_conv.return_user_exc(builder, error, (sig.args[-1].literal_value,))
+            return found if has_result else context.get_dummy_value()
 
-        told(function, typer, lower, len(signature.parameters))
-        return holds
+        count = len(signature.parameters)
+        told(function, typer, lower, *([count] if bare is None else [count, count - 1]))
+        return checked
 
     return register
 
 
-@_told_at(check_index, OutOfBounds)
-def _has_element(builder: Any, index: Any, extent: Any) -> Any:
+def _equal(builder: Any, left: Any, right: Any) -> Any:
+    return builder.icmp_signed("==", left, right)
+
+
+@_told(broadcast_extent, UnfitShapes, (ValueError, UNFIT))
+def _shared_extent(builder: Any, left: Any, right: Any) -> tuple[Any, Any]:
+    takes_left = builder.or_(_equal(builder, left, right), _equal(builder, right, right.type(1)))
+    fits = builder.or_(takes_left, _equal(builder, left, left.type(1)))
+    return fits, builder.select(takes_left, left, right)
+
+
+@_told(stored_extent, UnfitShapes, (ValueError, UNSTORED))
+def _target_extent(builder: Any, target: Any, value: Any) -> tuple[Any, Any]:
+    return builder.or_(_equal(builder, value, target), _equal(builder, value, value.type(1))), target
+
+
+@_told(equal_extent, UnfitShapes, (ValueError, UNEQUAL))
+@_told(equal_size, UnfitShapes)
+def _equal_extents(builder: Any, left: Any, right: Any) -> tuple[Any, Any]:
+    return _equal(builder, left, right), left
+
+
+@_told(some_elements, ValueError, (ValueError, EMPTY), has_integers=False)
+def _some(builder: Any, extent: Any) -> tuple[Any, None]:
+    return builder.icmp_signed("!=", extent, extent.type(0)), None
+
+
+@_told(check_index, OutOfBounds)
+def _has_element(builder: Any, index: Any, extent: Any) -> tuple[Any, None]:
     is_low = builder.icmp_signed("<", index, builder.neg(extent))
-    return builder.not_(builder.or_(is_low, builder.icmp_signed(">=", index, extent)))
+    return builder.not_(builder.or_(is_low, builder.icmp_signed(">=", index, extent))), None
 
 
-@_told_at(check_mask, UnfitMask)
-def _fits(builder: Any, extent: Any, own: Any) -> Any:
-    return _equal(builder, extent, own)
+@_told(check_mask, UnfitMask)
+def _fits(builder: Any, extent: Any, own: Any) -> tuple[Any, None]:
+    return _equal(builder, extent, own), None
 
 
-@_told_at(check_size, ValueError, has_integers=False)
-def _is_size(builder: Any, extent: Any) -> Any:
-    return builder.icmp_signed(">=", extent, extent.type(0))
+@_told(check_size, ValueError, has_integers=False)
+def _is_size(builder: Any, extent: Any) -> tuple[Any, None]:
+    return builder.icmp_signed(">=", extent, extent.type(0)), None
 
 
 # ----------------------------------------------------------------------------------------------------------- exceptions

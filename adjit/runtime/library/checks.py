@@ -13,52 +13,54 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from adjit.errors import Aliased, BeyondLoop, OutOfBounds, Stretched, TypeMismatch, UnfitMask
+from adjit.errors import Aliased, BeyondLoop, OutOfBounds, Stretched, TypeMismatch, UnfitMask, UnfitShapes
 
 UNFIT = "operands could not be broadcast together"
-UNFIT_FACTORS = "the shapes of the factors of a product do not fit"
 UNSTORED = "could not broadcast the value into the shape of the target"
-OTHER_ITEM = "arrays of different shapes in one list"
-OTHER_OUTPUT = "the output array has another shape than the result"
+UNEQUAL = "shapes do not fit"
+EMPTY = "zero-size array to reduction operation which has no identity"
+# how what numba and NumPy raise of shapes begins
+_OF_LIBRARIES = (
+    "incompatible array sizes", "Incompatible array sizes", "total size of new array", "zero-size array",
+    "cannot reshape array", "shapes (", "matmul: ", "solve: ", "solve1: ", "fp and xp are not",
+)  # fmt: skip
 BEFOREHAND = "an axis\n  in code that checks its indices before it runs"
 STRETCHED = "two axes differ in length, and this code is for axes of equal length"
 
 
-def broadcast_extent(left: int, right: int) -> int:
+def broadcast_extent(left: int, right: int, where: str = "") -> int:
     """The extent of an axis that two operands share: one of them may be 1. ValueError if they do not fit."""
     if left == right or right == 1:
         return left
     if left == 1:
         return right
+    if where:
+        raise UnfitShapes(where, left, right)
     raise ValueError(UNFIT)
 
 
-def stored_extent(target: int, value: int) -> int:
-    """The extent of an axis of an array that a value of extent `value` is stored into; ValueError if it does not."""
-    if value != target and value != 1:
-        raise ValueError(UNSTORED)
-    return target
+def stored_extent(target: int, value: int, where: str = "") -> int:
+    """The extent of an axis that a value of extent `value` is stored into; ValueError if it does not fit."""
+    if value == target or value == 1:
+        return target
+    if where:
+        raise UnfitShapes(where, target, value)
+    raise ValueError(UNSTORED)
 
 
-def item_extent(items: int, given: int) -> int:
-    """The extent of an axis of the items of a list, of which another is given; ValueError if it differs there."""
-    if items != given:
-        raise ValueError(OTHER_ITEM)
-    return items
+def equal_extent(left: int, right: int, where: str = "") -> int:
+    """The extent of two axes of one length, as those that a product sums over; ValueError if they differ in length."""
+    if left == right:
+        return left
+    if where:
+        raise UnfitShapes(where, left, right)
+    raise ValueError(UNEQUAL)
 
 
-def inner_extent(left: int, right: int) -> int:
-    """The extent of the axis that two factors of a product share; ValueError if they do not."""
+def equal_size(left: int, right: int, where: str) -> None:
+    """UnfitShapes if two sizes differ."""
     if left != right:
-        raise ValueError(UNFIT_FACTORS)
-    return left
-
-
-def output_extent(output: int, made: int) -> int:
-    """The extent of an axis of an array that a result is put into, which is not stretched; ValueError if it differs."""
-    if output != made:
-        raise ValueError(OTHER_OUTPUT)
-    return output
+        raise UnfitShapes(where, left, right)
 
 
 def same_extent(left: int, right: int) -> None:
@@ -122,11 +124,20 @@ def has_nan(array: Any) -> bool:
     return bool(np.isnan(array).any())
 
 
-@njit
-def some_elements(extent: int) -> None:
+def some_elements(extent: int, where: str = "") -> None:
     """ValueError if there are none of which one could be the greatest or the least."""
     if extent == 0:
-        raise ValueError("zero-size array to reduction operation which has no identity")
+        raise ValueError(where or EMPTY)
+
+
+def is_of_shapes(fault: Exception) -> bool:
+    """Whether code for equal lengths failed by the lengths, so that code that assumes nothing is to run.
+
+    That gives the result, or an error that names the line and the lengths.
+    """
+    said = str(fault)
+    is_unplaced = said in (UNFIT, UNSTORED, UNEQUAL) or said.startswith(_OF_LIBRARIES)
+    return isinstance(fault, Stretched) or (isinstance(fault, ValueError) and is_unplaced)
 
 
 @njit

@@ -19,16 +19,15 @@ from adjit.runtime.library import (
     check_index,
     check_mask,
     check_size,
-    inner_extent,
-    item_extent,
-    output_extent,
+    equal_extent,
+    equal_size,
     same_extent,
     stored_extent,
 )
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 
-_OF_EXTENTS = (broadcast_extent, stored_extent, item_extent, inner_extent, output_extent, same_extent, check_mask)
+_OF_EXTENTS = (broadcast_extent, stored_extent, equal_extent, equal_size, same_extent, check_mask)
 _OF_INDICES = (check_bounds, check_index)
 
 

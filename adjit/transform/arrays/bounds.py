@@ -27,7 +27,18 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import check_bounds, check_index, check_mask, check_size, index_range
+from adjit.runtime.library import (
+    broadcast_extent,
+    check_bounds,
+    check_index,
+    check_mask,
+    check_size,
+    equal_extent,
+    equal_size,
+    index_range,
+    some_elements,
+    stored_extent,
+)
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Chain, Loop, Symbol, loops_in
 from adjit.transform.analysis.alias import Aliases
@@ -53,6 +64,21 @@ def unchecked(function: ir.Function) -> ir.Function:
     """The function with all indices taken to be in bounds, all masks to fit, and no size to be below zero."""
     kept = ir.replaced(function.body, {op: () for op in function.body.inside if _is_given_check(op)})
     return ir.with_body(function, ir.rewritten(kept, _sure))
+
+
+def without_places(function: ir.Function) -> ir.Function:
+    """The function with checks of lengths that name no place, and without those that what is called makes as well.
+
+    Where one fails, the code that assumes nothing runs instead, and its error names the place.
+    """
+
+    def bare(op: ir.Op) -> ir.Op | Sequence[ir.Op]:
+        if isinstance(op, ir.Call) and op.callee in (some_elements, equal_size):
+            return ()
+        is_named = isinstance(op, ir.Call) and op.callee in (broadcast_extent, stored_extent, equal_extent)
+        return dataclasses.replace(op, options=()) if is_named else op  # type: ignore[call-arg]
+
+    return ir.with_body(function, ir.rewritten(function.body, bare))
 
 
 def _is_given_check(op: ir.Op) -> bool:

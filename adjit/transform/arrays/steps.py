@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 
 from adjit.transform import ir
-from adjit.transform.arrays.bounds import settle_indices, unchecked
+from adjit.transform.arrays.bounds import settle_indices, unchecked, without_places
 from adjit.transform.arrays.in_place import change_in_place, make_all_trips
 from adjit.transform.arrays.interchange import turn_inside_out
 from adjit.transform.arrays.launches import settle_launches
@@ -41,7 +41,8 @@ def shape(
 ) -> ir.Function:
     """The function to derive. `launches`: it has loops that were launches of kernels; `bounds`: indices are checked."""
     check_written(elaborated)
-    first = simplify(elaborated if bounds else unchecked(elaborated))
+    read = elaborated if bounds else unchecked(elaborated)
+    first = simplify(read if stretches else without_places(read))
     counted = tell_counts(first)
     counted = checked(first if counted.body is first.body else simplify(counted), "simplified")
     settled = checked(settle_sizes(counted, not stretches), "settled")

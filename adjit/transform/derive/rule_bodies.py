@@ -27,7 +27,7 @@ from adjit.transform.source.callables import spoken
 def context(builder: ir.Builder, build: BuildDerivative) -> Context:
     """A context that emits into `builder`."""
     ctx = new_context(build)
-    ctx.owns_rows = True
+    ctx.owns_rows, ctx.is_program = True, False
     ctx.builder = builder
     return ctx
 

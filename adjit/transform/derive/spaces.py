@@ -394,7 +394,7 @@ class Spaces:
 
     def _number_call(self, op: ir.Call) -> None:
         given = [self.number(a) for a in op.args]
-        if all(g is PLAIN for g in given):
+        if all(g is PLAIN for g in given) or not op.outs:
             return
         (out, *others), callee = op.outs, ir.canonical(op.callee)
         if any(g.terms is not None for g in given):

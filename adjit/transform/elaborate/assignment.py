@@ -35,6 +35,7 @@ from adjit.transform.elaborate.records import set_attribute
 from adjit.transform.elaborate.reductions import put_into
 from adjit.transform.elaborate.saying import named_text
 from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.checks import require
 from adjit.transform.elaborate.values.choices import fitting, there
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame
@@ -291,8 +292,7 @@ def _with_rest(frame: Frame, whole: Grown | TupleValue, before: int, after: int)
     ctx = frame.ctx
     if isinstance(whole, Grown):
         fits = scalars.scalar(ctx, operator.ge, (whole.count, ir.integer(before + after)))
-        message = f"not at least {before + after} values to unpack"
-        ctx.builder.emit(ir.Raise(exception=ValueError, args=(message,), condition=fits))
+        require(ctx, fits, ValueError, f"not at least {before + after} values to unpack")
     places = (*range(before), *range(-after, 0))
     items = [get_item(frame, whole, [ir.integer(k)]) for k in places]
     rest = get_item(frame, whole, [SliceValue(ir.Span(ir.integer(before), ir.integer(-after) if after else None))])

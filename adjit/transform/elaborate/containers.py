@@ -23,6 +23,7 @@ from adjit.transform.elaborate.control import either_value, of_option
 from adjit.transform.elaborate.operators import compare, either, truth
 from adjit.transform.elaborate.values import algorithms, complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
+from adjit.transform.elaborate.values.checks import require
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
@@ -302,8 +303,7 @@ def _with_one(frame: Frame, base: TupleValue, index: ir.Operand, given: ir.Opera
         is_here = _is_at(frame, index, k, len(numbers))
         found = either(frame, found, scalars.ready(is_here))
         held.append(complexes.branch(ctx, is_here, scalars.ready(given), scalars.ready(one), "item"))
-    message = ("list assignment index out of range",)
-    ctx.builder.emit(ir.Raise(exception=IndexError, args=message, condition=found))
+    require(ctx, found, IndexError, "list assignment index out of range")
     return TupleValue(tuple(held), is_list=True)
 
 
@@ -462,8 +462,7 @@ def _index(frame: Frame, owner: List, wanted: Value) -> ir.Operand:
     is_there = scalars.scalar(ctx, operator.ge, (place, ir.integer(0)))
     if is_there == ir.boolean(False):
         raise ctx.mismatch(f"an item that {described(owner)} does not have", "Test with `in` first.")
-    if not isinstance(is_there, ir.Const):
-        ctx.builder.emit(ir.Raise(exception=ValueError, args=("the item is not in list",), condition=is_there))
+    require(ctx, is_there, ValueError, "the item is not in list")
     return place
 
 

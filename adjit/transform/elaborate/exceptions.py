@@ -106,6 +106,8 @@ def raising(frame: Frame, node: cst.Raise) -> None:
         # whatever the values are: what types tell a rule, it is known to be without
         what = " ".join(map(str, message)) or f"a call that {frame.source.name} does not know"
         raise ctx.unsupported(what, "Write the computation out, in loops.")
+    if frame.is_rule and len(message) == 1 and isinstance(message[0], str):
+        message = (ir.said_at(ctx.builder.origin, message[0]),)
     ctx.builder.emit(ir.Raise(exception=kind.value, args=message, values=values))
 
 

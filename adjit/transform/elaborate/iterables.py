@@ -26,6 +26,7 @@ from adjit.transform.elaborate.python_builtins import known_items, length, part_
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import array_of, shape_of
 from adjit.transform.elaborate.values.changing import is_run_through
+from adjit.transform.elaborate.values.checks import require
 from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
     broadcast_shapes,
@@ -431,9 +432,7 @@ def _nditer(frame: Frame, op: Value, order: Value | None) -> Value:
     shape = tuple(broadcast_shapes(ctx, [shape_of(ctx, a) for a in arrays if is_array(a)]))
     for extent in shape:
         is_any = scalars.scalar(ctx, operator.gt, (extent, ir.integer(0)))
-        if not isinstance(is_any, ir.Const):
-            message = ("Iteration of zero-sized operands is not enabled",)
-            ctx.builder.emit(ir.Raise(exception=ValueError, args=message, condition=is_any))
+        require(ctx, is_any, ValueError, "Iteration of zero-sized operands is not enabled")
     return Places(shape, tuple(arrays), has_index=False)
 
 

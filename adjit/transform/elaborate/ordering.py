@@ -24,6 +24,7 @@ from adjit.transform.elaborate.containers import copied_item, get_item, listed
 from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.values import algorithms, complexes, scalars
 from adjit.transform.elaborate.values.arrays import array_of
+from adjit.transform.elaborate.values.checks import require
 from adjit.transform.elaborate.values.elementwise import as_lazy, materialise, operand
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import Handler, refused, takes
@@ -187,10 +188,7 @@ def _extreme_element(frame: Frame, callee: Any, array: Lazy) -> Value:
     """Python's max or min of a vector. ValueError if it is empty, as Python has it."""
     ctx, one = frame.ctx, ir.integer(1)
     is_any = scalars.scalar(ctx, operator.ge, (array.shape[0], one))
-    if not isinstance(is_any, ir.Const):
-        ctx.builder.emit(
-            ir.Raise(exception=ValueError, args=(f"{callee.__name__}() iterable argument is empty",), condition=is_any)
-        )
+    require(ctx, is_any, ValueError, f"{callee.__name__}() iterable argument is empty")
     rest = scalars.scalar(ctx, operator.sub, (array.shape[0], one))
     first = complexes.real(ctx, array.element((ir.integer(0),)))
 

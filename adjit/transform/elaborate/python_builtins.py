@@ -42,6 +42,7 @@ from adjit.transform.elaborate.records import (
 )
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
+from adjit.transform.elaborate.values.checks import require, require_equal
 from adjit.transform.elaborate.values.choices import functions_in, is_text
 from adjit.transform.elaborate.values.elementwise import converted, elementwise, materialise, operand, stretched, total
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
@@ -176,8 +177,7 @@ def _same_lengths(frame: Frame, paired: Paired) -> None:
         said = f"zip() argument {k} is shorter or longer than the first"
         if isinstance(fits, ir.Const) and not fits.value:
             raise ctx.mismatch(said, "Give all of them the same number of items, or leave out strict=True.")
-        if not isinstance(fits, ir.Const):
-            ctx.builder.emit(ir.Raise(exception=ValueError, args=(said,), condition=fits))
+        require(ctx, fits, ValueError, said)
 
 
 def _slice(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -423,8 +423,7 @@ def part_of_range(frame: Frame, whole: Range, entries: Sequence[Value]) -> Value
         place = complexes.branch(ctx, is_from_end, from_end, scalars.ready(index), "place")
         for is_inside in ((ir.integer(0), place), (scalars.scalar(ctx, operator.add, (place, ir.integer(1))), count)):
             fits = scalars.scalar(ctx, operator.le, is_inside)
-            error = ir.Raise(exception=IndexError, args=("range object index out of range",), condition=fits)
-            ctx.builder.emit(error)
+            require(ctx, fits, IndexError, "range object index out of range")
         return _item(frame, whole, place)
     step = entry.span.step if isinstance(entry, SliceValue) else None
     by = 1 if step is None else step.value if isinstance(step, ir.Const) else 0
@@ -541,8 +540,7 @@ def _beside_arrays(frame: Frame, iterated: Paired, columns: Sequence[Sequence[Va
     for end in lengths:
         if isinstance(end, ir.Var):
             is_enough = scalars.scalar(ctx, operator.ge, (end, ir.integer(count)))
-            message = (f"zip of an array with fewer than {count} items",)
-            ctx.builder.emit(ir.Raise(exception=ValueError, args=message, condition=is_enough))
+            require(ctx, is_enough, ValueError, f"zip of an array with fewer than {count} items")
 
     def row(k: int) -> Value:
         place, found = ir.integer(k), list[Value]()
@@ -561,11 +559,10 @@ def so_many(frame: Frame, value: Value, count: int) -> Sequence[Value]:
     ctx, iterated = frame.ctx, materialise(frame.ctx, value if isinstance(value, Grown) else elements(frame.ctx, value))
     if not isinstance(iterated, Range | Paired | Places | Grown) and not (is_array(iterated) and ndim(iterated) > 0):
         raise ctx.mismatch(f"unpacking of {described(value)}", "Give it a tuple, or an array.")
-    fits = scalars.scalar(ctx, operator.eq, (length(frame, iterated), ir.integer(count)))
-    if isinstance(fits, ir.Const) and not fits.value:
+    items = length(frame, iterated)
+    if isinstance(items, ir.Const) and items != ir.integer(count):
         raise ctx.mismatch(f"unpacking to {count} names, of a value with another length", "Write one name per value.")
-    if not isinstance(fits, ir.Const):
-        ctx.builder.emit(ir.Raise(exception=ValueError, args=(f"not {count} values to unpack",), condition=fits))
+    require_equal(ctx, ir.integer(count), items, "{1} values to unpack to {0} names")
     return [_item(frame, iterated, ir.integer(k)) for k in range(count)]
 
 

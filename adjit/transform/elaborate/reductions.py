@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import output_extent
 from adjit.transform import ir
 from adjit.transform.elaborate.operators import applied, both, either, truth
 from adjit.transform.elaborate.operators import binary as by_operator
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import allocated, allocated_part, ordered_like, shape_of, store
+from adjit.transform.elaborate.values.checks import require_equal
 from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
     check_kept,
@@ -83,9 +83,7 @@ def put_into(ctx: Context, out: Number, result: Value, fixed: int | None) -> Non
     first = 0 if fixed is None else max(0, ndim(out) - fixed)
     made = shape_of(ctx, result) if ndim(result) else ()
     for extent, own in list(zip(shape_of(ctx, out), made, strict=True))[first:]:
-        if extent != own:
-            n = ir.Var("n", types.intp)
-            ctx.builder.emit(ir.Call(callee=output_extent, args=(extent, own), outs=(n,), effect=True))
+        require_equal(ctx, extent, own, "the output array and the result differ in shape: axes of length {} and {}")
     store_all(ctx, out, result)
 
 

@@ -48,6 +48,7 @@ from adjit.transform.elaborate.records import (
     store_in_record,
 )
 from adjit.transform.elaborate.values import algorithms, complexes, scalars
+from adjit.transform.elaborate.values.checks import require
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import Handler, takes
@@ -178,7 +179,7 @@ def _must_be_there(frame: Frame, value: Table, place: ir.Operand, what: str = "k
             raise ctx.fail(errors.WrongCall, f"{described(value)} without this {what}", instead="Give one that exists.")
         return
     is_there = scalars.scalar(ctx, operator.ge, (place, ir.integer(0)))
-    ctx.builder.emit(ir.Raise(exception=KeyError, args=(f"{described(value)} lacks this {what}",), condition=is_there))
+    require(ctx, is_there, errors.MissingKey, f"{described(value)} lacks this {what}")
 
 
 def contains(frame: Frame, value: Table, key: Value) -> ir.Operand:
@@ -736,8 +737,7 @@ def _there(frame: Frame, value: Table) -> None:
     is_any = scalars.scalar(frame.ctx, operator.gt, (count_of(value), ir.integer(0)))
     if isinstance(is_any, ir.Const) and not is_any.value:
         raise frame.ctx.mismatch("an item of an empty deque", "Test its length first.")
-    if not isinstance(is_any, ir.Const):
-        frame.ctx.builder.emit(ir.Raise(exception=IndexError, args=("pop from an empty deque",), condition=is_any))
+    require(frame.ctx, is_any, IndexError, "pop from an empty deque")
 
 
 def _pop_right(frame: Frame, value: Table) -> Value:

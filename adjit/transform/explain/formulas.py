@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import broadcast_extent, inner_extent, item_extent, output_extent, stored_extent
+from adjit.runtime.library import broadcast_extent, equal_extent, stored_extent
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.extents import extent_source, is_product, ndim, sliced
@@ -173,7 +173,7 @@ class Sizes:
         if op.callee is ir.cast:
             return args[0]
         value = _value(getattr(op.callee, "py_func", op.callee), *args)
-        if op.callee in (stored_extent, item_extent, inner_extent, output_extent):
+        if op.callee in (stored_extent, equal_extent):
             return dataclasses.replace(args[0], value=value)
         if op.callee in (broadcast_extent, max):
             return _largest(args, value)

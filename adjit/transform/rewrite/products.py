@@ -1,7 +1,6 @@
 """Products of vectors and matrices as loops, which launches are made of, and passes over a matrix.
 
-In: a function, or one of its products. Out: the same without such calls; loops for the product. Factors that do not fit
-are a ValueError, as they are in NumPy.
+In: a function, or one of its products. Out: the same without such calls; loops for the product.
 
     z = a @ x           for i: total = 0.0; for k: total += a[i, k] * x[k]; z[i] = total
     z = u @ a           for k: for i: z[i] += u[k] * a[k, i]          by rows
@@ -13,9 +12,7 @@ import dataclasses
 import operator
 from collections.abc import Callable, Mapping, Sequence
 
-from numba import types
-
-from adjit.runtime.library import inner_extent, reassociable_add
+from adjit.runtime.library import reassociable_add
 from adjit.transform import ir
 from adjit.transform.analysis.extents import extent_source, is_product, ndim
 from adjit.transform.ir.types import array_type_of, typed_const
@@ -35,19 +32,10 @@ def product_as_loops(
     op: ir.Call, made: Mapping[ir.Operand, ir.Op], add: Callable[..., float] = reassociable_add
 ) -> list[ir.Op]:
     """A loop, or a nest of them, for a product; `made`: what makes the function's arrays."""
-    builder, (left, right) = ir.Builder(op.origin), op.args
+    builder, left = ir.Builder(op.origin), op.args[0]
     shared = _extent(builder, left, ndim(left) - 1, made)
-    if _source(left, ndim(left) - 1, made) != _source(right, 0, made):
-        shared = _checked(builder, shared, _extent(builder, right, 0, made))
     _sums(builder, op, shared, add, made)
     return builder.ops
-
-
-def _checked(builder: ir.Builder, left: ir.Operand, right: ir.Operand) -> ir.Var:
-    """The extent of the axis that two factors are multiplied along, after a check that it is the same in both."""
-    checked = ir.Var("n", types.intp)
-    builder.emit(ir.Call(callee=inner_extent, args=(left, right), outs=(checked,), effect=True))
-    return checked
 
 
 def _source(array: ir.Operand, axis: int, made: Mapping[ir.Operand, ir.Op]) -> ir.Operand | tuple[ir.Operand, int]:
@@ -115,9 +103,6 @@ class OfRows:
         """A loop over the rows, the first of these; `made`: what makes the function's arrays."""
         builder, (out,) = ir.Builder(self.call.origin), self.call.outs
         factors = (self.matrix, self.vector) if self.is_first else (self.vector, self.matrix)
-        along = [(factors[0], ndim(factors[0]) - 1), (factors[1], 0)]
-        if _source(*along[0], made) != _source(*along[1], made):
-            _checked(builder, *(_extent(builder, *axis, made) for axis in along))
         # that of the matrix, as other loops over it have
         shared = _extent(builder, self.matrix, int(self.is_first), made)
         if self.is_first:

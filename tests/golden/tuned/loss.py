@@ -10,6 +10,7 @@ from adjit.runtime.library import same_extent, workspace
 def loss_grad(inputs, weights, bias, targets):
     """Gradient of loss at primals.py:75 with respect to weights, bias."""
     # ---- forward sweep
+    same_extent(weights.shape[0], inputs.shape[1])
     same_extent(bias.size, weights.shape[1])
     same_extent(targets.shape[0], inputs.shape[0])
     same_extent(targets.shape[1], weights.shape[1])

@@ -330,5 +330,5 @@ def test_an_error_comes_before_what_it_keeps_from_being_read(function, arguments
     with pytest.raises(ValueError, match="could not (be )?broadcast"):
         function(*[a.copy() for a in arguments])
     for strategy in (CHEAPEST, *FORCED.values()) if target == "python" else (CHEAPEST,):
-        with pytest.raises(ValueError, match="could not (be )?broadcast"):
+        with pytest.raises(ValueError, match="could not (be )?broadcast|cannot take a value"):
             derive(Derivative(function, "grad", (0,)), Options(target=target, strategy=strategy))(*arguments)

@@ -19,6 +19,7 @@ from adjit.runtime.backend import core_function
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import allocated_part, array_of, shape_of
+from adjit.transform.elaborate.values.checks import require
 from adjit.transform.elaborate.values.elementwise import (
     broadcast_shapes,
     converted,
@@ -161,8 +162,7 @@ def _check(ctx: Context, left: ir.Operand, right: ir.Operand, message: str) -> N
     fits = scalars.scalar(ctx, operator.eq, (left, right))
     if isinstance(fits, ir.Const) and not fits.value:
         raise ctx.mismatch(message, "Use np.broadcast_to.")
-    if not isinstance(fits, ir.Const):
-        ctx.builder.emit(ir.Raise(exception=ValueError, args=(message,), condition=fits))
+    require(ctx, fits, ValueError, message)
 
 
 def _part(ctx: Context, value: Value, axes: _Axes, kind: types.Type, index: tuple[Value, ...]) -> Value:

@@ -21,6 +21,7 @@ from adjit import errors
 from adjit.runtime.library import distinct
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.checks import require_equal
 from adjit.transform.elaborate.values.choices import there
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import (
@@ -145,10 +146,7 @@ def _check_same(ctx: Context, shape: Sequence[ir.Operand], other: Sequence[ir.Op
         fits = scalars.scalar(ctx, operator.eq, (mine, first))
         if isinstance(fits, ir.Const) and not fits.value:
             raise _uneven(ctx)
-        if mine != first:
-            ctx.builder.emit(
-                ir.Raise(exception=ValueError, args=("the rows of an array differ in length",), condition=fits)
-            )
+        require_equal(ctx, first, mine, "the rows of an array differ in length: {} and {}")
 
 
 def _store_row(

@@ -17,6 +17,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.checks import require
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import Maybe, OneOf, Static, Value, may_be_chosen
 
@@ -89,7 +90,7 @@ def fitting(ctx: Context, value: OneOf, fits: Callable[[Value], bool], error: ty
     rest = narrowed(ctx, value, fits)
     if rest is None:
         return value
-    ctx.builder.emit(ir.Raise(exception=error, args=(says,), condition=holds_for(ctx, value, fits)))
+    require(ctx, holds_for(ctx, value, fits), error, says)
     return rest
 
 
@@ -99,8 +100,7 @@ def there(ctx: Context, value: Value, what: str) -> Value:
         return fitting(ctx, value, lambda option: option != Static(None), TypeError, f"{what} is None")
     if not isinstance(value, Maybe):
         return value
-    error = ir.Raise(exception=TypeError, args=(f"{what} is None",), condition=value.is_there)
-    ctx.builder.emit(error)
+    require(ctx, value.is_there, TypeError, f"{what} is None")
     return value.value
 
 

@@ -19,6 +19,7 @@ from numba import types
 from adjit.runtime.library import broadcast_extent, check_mask, stored_extent
 from adjit.transform import ir
 from adjit.transform.elaborate.values import arrays, complexes, integers, scalars
+from adjit.transform.elaborate.values.checks import fitting_extent
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -73,7 +74,8 @@ def _common_extent(ctx: Context, left: ir.Operand, right: ir.Operand) -> ir.Oper
             f"axes of length {left.value} and {right.value} cannot be broadcast together",
             "Give both axes the same length, or one of them the length 1.",
         )
-    return ctx.builder.call(broadcast_extent, left, right, type=types.intp, name="n")
+    what = "operands could not be broadcast together: axes of length {} and {}"
+    return fitting_extent(ctx, broadcast_extent, left, right, what, effect=False)
 
 
 def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callable[[Index], Number]:
@@ -318,8 +320,8 @@ def check_fits(ctx: Context, shape: Sequence[ir.Operand], value: Value) -> None:
         )
     for extent, own in zip(shape[len(shape) - len(own_shape) :], own_shape, strict=True):
         if own not in (extent, ir.integer(1)):
-            n = ir.Var("n", types.intp)
-            ctx.builder.emit(ir.Call(callee=stored_extent, args=(extent, own), outs=(n,), effect=True))
+            what = "an axis of length {} cannot take a value of length {}"
+            fitting_extent(ctx, stored_extent, extent, own, what)
 
 
 def check_mask_fits(ctx: Context, array: ir.Operand, first: int, mask: ir.Operand) -> None:

@@ -124,6 +124,7 @@ class Context:
         self.node: cst.CSTNode | None = None
         self.statement: cst.CSTNode | None = None  # the last expression that was a statement, whose value goes unread
         self.in_prange = False
+        self.is_program = True  # rather than a rule of derivatives, in which shapes fit
         self.kernel: Any = None  # the one whose thread is elaborated, of kernels.py
         # whether the copies that stand for views are noted, as they are in functions of the user's and not in rules
         self.notes_views = False

@@ -19,6 +19,7 @@ from numba import types
 from adjit.runtime.library import integer_fmod, integer_power, shift_count, shift_left, shift_right
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.checks import require
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import Number, Value, dtype, is_array
 from adjit.transform.ir.types import call_type, is_integer, is_small_integer, typed_const
@@ -126,7 +127,7 @@ def _check_fits(ctx: Context, value: Value, kind: types.Type) -> None:
     for fits, limit in ((operator.ge, least), (operator.le, most)):
         if -(2**63) < limit < 2**63 - 1:
             holds = scalars.scalar(ctx, fits, (value, ir.integer(limit)))
-            ctx.builder.emit(ir.Raise(exception=OverflowError, args=(said,), condition=holds))
+            require(ctx, holds, OverflowError, said)
 
 
 # ----------------------------------------------------------------------------------------------- Python's own integers

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import item_extent
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.algorithms import common_extent
 from adjit.transform.elaborate.values.arrays import allocated_part, array_of, shape_of, store
+from adjit.transform.elaborate.values.checks import require, require_equal
 from adjit.transform.elaborate.values.elementwise import as_lazy, check_fits, copied, materialise, store_all
 from adjit.transform.elaborate.values.extents import varies
 from adjit.transform.elaborate.values.frame import ANYWHERE, ITEM, ITEMS, KEPT, Context, ExtentsDiffer, wrap
@@ -238,9 +238,7 @@ def _of_extents(ctx: Context, leaf: Value, extents: Sequence[ir.Operand]) -> Val
 
 def _same_extent(ctx: Context, items: ir.Operand, given: ir.Operand) -> ir.Operand:
     """The extent that is that of the items and of what comes to them, which is checked."""
-    if items != given:
-        out = ir.Var("n", types.intp)
-        ctx.builder.emit(ir.Call(callee=item_extent, args=(items, given), outs=(out,), effect=True))
+    require_equal(ctx, items, given, "arrays of different shapes in one list: axes of length {} and {}")
     return items
 
 
@@ -350,8 +348,7 @@ def columns(ctx: Context, rows: Grown) -> TupleValue:
     """`zip(*rows)`: for each place in the rows, the list of what they have there. ValueError of no rows, of which
     Python has no columns."""
     is_any = scalars.scalar(ctx, operator.gt, (rows.count, ir.integer(0)))
-    message = ("zip of no rows, which has no columns",)
-    ctx.builder.emit(ir.Raise(exception=ValueError, args=message, condition=is_any))
+    require(ctx, is_any, ValueError, "zip of no rows, which has no columns")
     made: list[Value] = []
     first = 0
     for part in rows.item.parts:

@@ -20,10 +20,11 @@ from numba import njit, types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values.algorithms import product_of_integers
+from adjit.transform.elaborate.values.checks import is_checked, require_elements, require_equal
 from adjit.transform.elaborate.values.elementwise import converted, operand
 from adjit.transform.elaborate.values.frame import Context, wrap
 from adjit.transform.elaborate.values.scalars import Options, name_of, no_such_call, wider
-from adjit.transform.elaborate.values.values import Static, TupleValue, Value, dtype, is_array
+from adjit.transform.elaborate.values.values import Static, TupleValue, Value, dtype, is_array, ndim
 from adjit.transform.ir.types import call_type, tuple_parts, unliteral
 from adjit.transform.source.callables import spoken
 from adjit.transform.source.parameters import listed, misfit
@@ -87,6 +88,7 @@ def whole_call(
         if len(args) == 2 and all(is_array(a) and isinstance(dtype(a), types.Integer) for a in args):
             return ctx.inline(product_of_integers, args, {}, False, False)
         args = _of_one_type(ctx, args)
+    _require_shapes(ctx, callee, args)
     given = tuple(a.type for a in args)
     callee = callee if call_type(callee, given, options) is not None else compiled(callee)
     type_ = call_type(callee, given, options)
@@ -125,6 +127,24 @@ def whole_call(
 
 
 _PRODUCTS = (operator.matmul, np.dot, np.vdot)
+_EXTREMES = (np.max, np.min, np.argmax, np.argmin)
+
+
+def _require_shapes(ctx: Context, callee: Any, args: Sequence[ir.Operand]) -> None:
+    """Checks the shapes of a call's arrays, as NumPy does. A product that nothing needs is not made, but checked."""
+    if not is_checked(ctx):
+        return
+    if callee in _PRODUCTS and len(args) == 2 and all(is_array(a) and ndim(a) > 0 for a in args):
+        left, right = map(ctx.shape, args)
+        require_equal(ctx, left[-1], right[-2:][0], "the factors of a product do not fit: axes of length {} and {}")
+    elif callee is np.linalg.solve and all(is_array(a) and ndim(a) > 0 for a in args):
+        what = "the right side does not fit the matrix: axes of length {} and {}"
+        require_equal(ctx, ctx.shape(args[0])[0], ctx.shape(args[1])[0], what)
+    elif callee is np.interp and all(is_array(a) and ndim(a) == 1 for a in args[1:3]):
+        what = "the points of np.interp and their values differ in length: {} and {}"
+        require_equal(ctx, ctx.shape(args[1])[0], ctx.shape(args[2])[0], what)
+    elif callee in _EXTREMES and is_array(args[0]):
+        require_elements(ctx, ctx.shape(args[0]), f"{spoken(callee)} of an array without elements")
 
 
 def _known_shape(callee: Any, args: Sequence[ir.Operand]) -> tuple[ir.Operand, ...] | None:

@@ -8,6 +8,7 @@ In: an array and where it goes. Out: a view or an array made of it, or a number.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
+from adjit.transform.elaborate.values.checks import is_checked, require, require_size
 from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
     broadcast_shapes,
@@ -157,12 +159,32 @@ def _reshaped(ctx: Context, array: ir.Operand, shape: Sequence[ir.Operand], what
         if what:
             ctx.detached(out, array, what, is_view=True)
         return out
+    if list(shape) != [ir.integer(-1)]:
+        _require_fitting(ctx, array, shape)
     out = ir.Var(f"{_name_of(array)}_view", array_type(array_type_of(array).dtype, len(shape)))
     ctx.builder.emit(ir.Reshape(base=array, shape=tuple(shape), out=out))
     if what:
         ctx.detached(out, array, what, is_view=True)
     is_known = not any(s == ir.integer(-1) or isinstance(s, ir.Var) for s in shape)
     return ctx.new_array(out, list(shape) if is_known else None, ctx.roots_of(array))
+
+
+def _require_fitting(ctx: Context, array: ir.Operand, shape: Sequence[ir.Operand]) -> None:
+    """Checks that an array has as many elements as its new shape; ValueError at the user's line."""
+    if not is_checked(ctx):
+        return
+
+    def product(left: ir.Operand, right: ir.Operand) -> ir.Operand:
+        return scalars.scalar(ctx, operator.mul, (left, right), "size")
+
+    one: ir.Operand = ir.integer(1)
+    given = functools.reduce(product, ctx.shape(array), one)
+    known = [extent for extent in shape if extent != ir.integer(-1)]
+    wanted, what = functools.reduce(product, known, one), "an array of {} elements cannot have this shape"
+    if len(known) < len(shape):
+        # with the extent that NumPy works out
+        wanted = product(scalars.scalar(ctx, operator.floordiv, (given, wanted), "whole"), wanted)
+    require_size(ctx, given, wanted, what if len(known) < len(shape) else f"{what}, which has {{}}")
 
 
 def _is_row_or_column(array: ir.Operand, shape: Sequence[ir.Operand]) -> bool:
@@ -418,8 +440,7 @@ def _squeeze(frame: Frame, owner: Value, axis: Value | None) -> Value:
             continue
         if isinstance(holds, ir.Const) and not holds.value:
             raise ctx.mismatch("np.squeeze of an axis with more than one element", "Name an axis of length 1.")
-        if not isinstance(holds, ir.Const):
-            ctx.builder.emit(ir.Raise(exception=kind, args=(message,), condition=holds))
+        require(ctx, holds, kind, message)
     first = ir.integer(0)
     if isinstance(owner, Lazy):
         lazy, left = owner, [k for k in range(rank) if k not in axes]
@@ -460,9 +481,7 @@ def _sliding_window_view(
         fits = scalars.scalar(ctx, operator.le, (window, shape[k]))
         if isinstance(fits, ir.Const) and not fits.value:
             raise ctx.mismatch("a window that is longer than the axis", "Give a shorter one.")
-        if not isinstance(fits, ir.Const):
-            message = ("window shape cannot be larger than input array shape",)
-            ctx.builder.emit(ir.Raise(exception=ValueError, args=message, condition=fits))
+        require(ctx, fits, ValueError, "window shape cannot be larger than input array shape")
         less = scalars.scalar(ctx, operator.sub, (shape[k], window))
         shape[k] = scalars.scalar(ctx, operator.add, (less, ir.integer(1)), "windows")
 
@@ -533,8 +552,7 @@ def _check_one_element(ctx: Context, array: Lazy) -> None:
         is_one = scalars.scalar(ctx, operator.eq, (extent, ir.integer(1)))
         if isinstance(is_one, ir.Const) and is_one.value:
             continue
-        message = ("can only convert an array of size 1 to a Python scalar",)
-        ctx.builder.emit(ir.Raise(exception=ValueError, args=message, condition=is_one))
+        require(ctx, is_one, ValueError, "can only convert an array of size 1 to a Python scalar")
 
 
 def _size(frame: Frame, value: Value, axis: Value | None) -> Value:

@@ -77,6 +77,6 @@ def test_equal_elements_have_equal_shares():
 
 def test_no_elements_stay_an_error():
     derived = adjit.grad(softest)
-    with pytest.raises(ValueError, match="zero-size"):
+    with pytest.raises(ValueError, match="zero-size|without elements"):
         derived(np.ones((2, 0)))
     assert derived(np.ones((0, 0))).shape == (0, 0)

@@ -152,7 +152,7 @@ def mismatched(x, w):
 def test_an_error_that_all_trips_make_gets_out():
     gradient = adjit.grad(mismatched, parallel=True)
     np.testing.assert_allclose(gradient(np.ones(4), np.arange(3.0)), np.full(4, 3.0))
-    with pytest.raises(ValueError, match="could not broadcast"):
+    with pytest.raises(ValueError, match="cannot take a value of length"):
         gradient(np.ones(4), np.ones(2))
     # without a trip there is nothing wrong
     assert gradient(np.ones(0), np.ones(2)).size == 0

@@ -137,5 +137,5 @@ def test_single_precision():
 
 
 def test_rows_without_elements_are_an_error_as_before():
-    with pytest.raises(ValueError, match="zero-size"):
+    with pytest.raises(ValueError, match="zero-size|without elements"):
         derived(softmax)(np.ones((3, 0)), np.ones((3, 0)))
