@@ -155,7 +155,9 @@ def told(value: Any, name: str = "value") -> tuple[str, str]:
     if isinstance(value, range):
         return "a range", "Pass np.arange(...), or pass its ends and write the range in the function."
     if _name_of(kind).startswith("scipy.") and hasattr(value, "toarray"):
-        return f"a sparse matrix, of type {_name_of(kind)}", f"Pass {name}.tocsr()."
+        what = f"a sparse matrix, of type {_name_of(kind)}"
+        is_compressed = value.format in ("csr", "csc")
+        return what, f"Pass {name}.data, and build the matrix inside." if is_compressed else f"Pass {name}.tocsr()."
     if hasattr(kind, "__slots__") and not hasattr(value, "__dict__") and kind.__module__ not in sys.stdlib_module_names:
         instead = "Pass an object of a class without __slots__, or of a dataclass, which may have them."
         return f"of type {_name_of(kind)}, whose class has __slots__", instead

@@ -13,7 +13,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adjit.transform.source.callables import held_by, python_function, signature
+from adjit.errors import Unsupported
+from adjit.transform.source.callables import held_by, outermost, python_function, signature
 from adjit.transform.source.derivative import Wrt, check_call, positions_of, shown
 from adjit.transform.source.parameters import plain
 
@@ -61,11 +62,15 @@ def bound(function: Any) -> Bound | None:
         inner, args, named = held[0], held[1] + args, {**held[2], **named}
     if inner is function:
         return None
+    if (instead := outermost(function)) is not None:
+        raise Unsupported(f"a derivative of {function!r}", instead=instead)
     return Bound(inner, signature(python_function(inner)).bind_partial(*args, **named).arguments)
 
 
 class BoundDerived:
     """A derived function of what is bound: the object's state when it is called is what counts."""
+
+    adjit_outermost = 'Name the parameter and pass the object: adjit.grad(adjit.grad(A.f, wrt="x"), wrt="x")(a, x).'
 
     def __init__(self, derived: Any, whole: Bound, more: int) -> None:
         self._derived, self._whole, self._more = derived, whole, more  # arguments after the function's own

@@ -146,7 +146,7 @@ from adjit.transform.elaborate.vectorized import Vectorized, of_numba, vectorize
 from adjit.transform.elaborate.whole_arrays.shaping import array_attribute, of_parts
 from adjit.transform.elaborate.whole_arrays.ufunc_methods import updated_at
 from adjit.transform.ir.types import call_type, dtype_of, is_integer, is_small_integer, typed_const
-from adjit.transform.source.callables import is_called_as, is_distribution, spoken
+from adjit.transform.source.callables import is_called_as, is_distribution, outermost, spoken
 from adjit.transform.source.derivative import derivative_of
 from adjit.transform.source.marks import DERIVING, Checkpointed
 from adjit.transform.source.outside import is_defined, read_attribute, static_attribute
@@ -291,6 +291,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
             "Call `print(...)`, or `log.info(...)` of a logger that has a name.",
             why="adjit copies the call into the derivative as it is written.",
         )
+    if (instead := outermost(callee)) is not None:
+        raise ctx.unsupported(f"a call of {callee!r} inside a function", instead)
     args = known_objects.given(callee, args)
     if is_cached(callee):
         return _remembered(frame, lambda: call(frame, Static(under_cache(callee)), args, named))
@@ -495,6 +497,12 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return _decomposed(frame, callee, entry.general, args, named)
     if entry is not None:
         return _by_rule(frame, callee, entry, args, named)
+    if _is_of_generator(callee):
+        raise ctx.unsupported(
+            f"`{callee.__name__}` of a random generator from outside",
+            "Pass a numpy.random.Generator as an argument, or draw with np.random or random.",
+            why="Objects from outside the function are constants, as in numba.",
+        )
     if isinstance(callee, MethodType) and (of_class := lookup(callee.__func__)) is not None:
         return _by_rule(frame, callee.__func__, of_class, [Static(callee.__self__), *args], named)
     if derivative_of(callee) is not None:
@@ -554,7 +562,7 @@ def _run(ctx: Context, function: Any, args: Sequence[Value]) -> Value:
     """What a helper of rules makes of values that are known."""
 
     def refused(part: Value) -> errors.AdjitError:
-        return ctx.unsupported(f"{described(part)} instead of a string or a literal", "Write it out.")
+        return ctx.unsupported(f"{described(part)} where a string or a literal is needed", "Write that in the call.")
 
     try:
         return wrap(ctx, function(*(object_of(a, refused) for a in args)))
@@ -671,12 +679,6 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
         raise ctx.unsupported(
             "a frozen distribution", f"Give its parameters where it is used: scipy.stats.{callee.name}.logpdf(x, ...)."
         )
-    if _is_of_generator(callee):
-        raise ctx.unsupported(
-            f"`{callee.__name__}` of a random generator from outside",
-            "Pass a numpy.random.Generator as an argument, or draw with np.random or random.",
-            why="Objects from outside the function are constants, as in numba.",
-        )
     if isinstance(callee, type):
         raise ctx.unsupported(
             f"a call of {described(Static(callee))}",
@@ -705,6 +707,10 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
             )
         if callee is __import__:
             return ctx.unsupported(f"a call of {name}", "Import the module at the top of the file.", why)
+        if callee in (exec, eval, compile):
+            return ctx.unsupported(
+                f"a call of {name}", "Write the code out.", "Compiled code cannot run code that is in a string."
+            )
         instead = f"Write the computation out, or give its source:  @adjit.rules.decomposition({name})"
         return ctx.unsupported(call, instead, why)
 
@@ -780,10 +786,12 @@ def _decomposed(frame: Frame, callee: Any, rule: Any, args: list[Value], named: 
     out = None if "out" in signature.parameters else named.pop("out", None)
     if ALL_GIVEN in signature.parameters:
         args = [TupleValue(tuple(materialise(ctx, a) for a in args))]
-    if misfit(spoken(callee), signature, len(args), named):
+    name = spoken(callee)
+    if misfit(name, signature, len(args), named):
+        unknown = next((f"argument `{one}` of {name}" for one in named if one not in signature.parameters), None)
         raise ctx.unsupported(
-            f"{spoken(callee)} with these arguments",
-            "Use the arguments that it takes.",
+            unknown or f"{name} with {len(args)} arguments",
+            "Leave it out, or write the computation out." if unknown else "Give it these.",
             why=f"adjit takes {', '.join(signature.parameters)}.",
         )
     if is_builtin(rule):

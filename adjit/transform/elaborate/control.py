@@ -824,7 +824,7 @@ def _entry_slot(value: Value | None) -> _Slot:
 
 def _wider(ctx: Context, loop: object, name: str, slot: _Slot, value: Value | None, is_asked: bool) -> _Slot:
     """What a loop carries in a variable that a trip leaves so. `is_asked`: a trip hands on what the one before left."""
-    if isinstance(value, Poison) and (slot.shape is not None or is_asked):
+    if isinstance(value, Poison) and (slot.shape is not None or is_asked or not value.is_deleted):
         return _Slot(structure(value))
     if value is None or isinstance(value, Poison) or (slot.shape is not None and slot.shape.kind == "poison"):
         return slot

@@ -260,7 +260,9 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
         raise without(ctx, owner, name)
     if thing is missing:
         raise ctx.unsupported(
-            f"{described(owner)} has no attribute `{name}`", "Assign it first.", why=f"It has {', '.join(owner.keys)}."
+            f"{described(owner)} has no attribute `{name}`",
+            "Check the name, or assign it first.",
+            why=f"It has {', '.join(owner.keys) or 'none'}.",
         )
     return attribute_of_class(frame, owner, own, name)
 
@@ -388,8 +390,16 @@ def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], n
         return updated(frame, owner, args, named)
     most, handler = _METHODS.get(name, (0, None))
     if handler is None or named or len(args) > most:
-        raise ctx.unsupported(f"the method `{name}` of a dictionary with these arguments", "Write its operations out.")
+        raise wrong_method(ctx, owner, dict, name, handler is not None)
     return handler(frame, owner, *args)
+
+
+def wrong_method(ctx: Context, owner: Value, kind: type, name: str, is_known: bool) -> errors.AdjitError:
+    """The refusal of a method that a container does not have, or, `is_known`, of arguments that adjit does not take."""
+    if not hasattr(kind, name):
+        return ctx.mismatch(f"{described(owner)} has no method `{name}`", "Check the name.")
+    what = f"the method `{name}` of {described(owner)}"
+    return ctx.unsupported(f"{what} with these arguments" if is_known else what, "Write its operations out.")
 
 
 def _member(ctx: Context, kind: type[Enum], args: Sequence[Value]) -> Value:

@@ -46,6 +46,7 @@ from adjit.transform.elaborate.records import (
     merged,
     opened,
     store_in_record,
+    wrong_method,
 )
 from adjit.transform.elaborate.values import algorithms, complexes, scalars
 from adjit.transform.elaborate.values.checks import require
@@ -337,9 +338,8 @@ def method(frame: Frame, owner: Record | Table, name: str, args: Sequence[Value]
         return _on_list(frame, value, lambda items: list_method(frame, items, name, args, named)) or Static(None)
     most, handler = _METHODS[value.kind].get(name, (0, None))
     if handler is None or named or len(args) > most:
-        raise ctx.unsupported(
-            f"the method `{name}` of {described(value)} with these arguments", "Write its operations out."
-        )
+        own = collections.Counter if value.default == COUNTS else _CLASSES.get(value.kind, object)
+        raise wrong_method(ctx, value, own, name, handler is not None)
     return handler(frame, value, *args)
 
 
@@ -474,7 +474,8 @@ def _of_counter(function: Callable[..., Any]) -> Callable[[Frame, Table], Value]
 
     def handle(frame: Frame, value: Table) -> Value:
         if value.default != COUNTS:
-            raise frame.ctx.unsupported(f"a method of a Counter, of {described(value)}", "Make a Counter of it.")
+            what = f"{described(value)} has no method of a Counter"
+            raise frame.ctx.unsupported(what, "Make it a collections.Counter.")
         return written(function)(frame, [value], {})
 
     return handle
@@ -482,6 +483,9 @@ def _of_counter(function: Callable[..., Any]) -> Callable[[Frame, Table], Value]
 
 def _dict_update(frame: Frame, value: Table, other: Value) -> Value:
     return (_count if value.default == COUNTS else _update)(frame, value, other)
+
+
+_CLASSES = {"dict": dict, "set": set, "deque": collections.deque}
 
 
 def _most_common(frame: Frame, value: Table, count: Value | None = None) -> Value:

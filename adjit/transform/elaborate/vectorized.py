@@ -33,6 +33,7 @@ class Vectorized:
     function: Any
     types: tuple[str, ...] = ()  # NumPy's codes of those that a call is made with, `dd->d`; () for any
     is_numbas: bool = False  # whose results are of one type for all paths
+    name: str = "the function"
     otypes: tuple[Any, ...] | None = None  # those of the results, as np.vectorize is given them
 
 
@@ -64,7 +65,7 @@ def vectorized(
     given = [materialise(ctx, taken(frame, "np.vectorize", "value", a)) for a in (*args, *named.values())]
     made = _returned(ctx, callee.otypes)
     if isinstance(callee, Vectorized) and callee.types:
-        given, made = _of_types(ctx, callee.types, given)
+        given, made = _of_types(ctx, callee.name, callee.types, given)
     shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in given if is_array(a)])
     elements = [stretched(ctx, a, shape) for a in given]
 
@@ -110,11 +111,16 @@ def of_numba(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[st
         what = f"{callee.__name__} with {len(args)} arguments" if other is None else f"argument `{other}`"
         raise ctx.unsupported(f"{what} of a function of numba.vectorize", f"Give it {callee.nin}, and `out` by name.")
     return into(
-        frame, named.get("out"), vectorized(frame, Vectorized(function, signatures, is_numbas=True), args, {}), fixed=0
+        frame,
+        named.get("out"),
+        vectorized(frame, Vectorized(function, signatures, True, callee.__name__), args, {}),
+        fixed=0,
     )
 
 
-def _of_types(ctx: Context, signatures: Sequence[str], given: Sequence[Value]) -> tuple[list[Value], types.Type | None]:
+def _of_types(
+    ctx: Context, name: str, signatures: Sequence[str], given: Sequence[Value]
+) -> tuple[list[Value], types.Type | None]:
     """The arguments as the first signature has them that takes these, and the type of its result."""
     own = [np.dtype(str(dtype(value))) for value in given]
     for signature in signatures:
@@ -122,7 +128,9 @@ def _of_types(ctx: Context, signatures: Sequence[str], given: Sequence[Value]) -
         if all(np.can_cast(a, np.dtype(b), "safe") for a, b in zip(own, before, strict=True)):
             wanted = [type_of(np.dtype(code).type(0)) for code in before]
             return [converted(ctx, v, t) for v, t in zip(given, wanted, strict=True)], type_of(np.dtype(after).type(0))
+    declared = [", ".join(np.dtype(code).name for code in one.partition("->")[0]) for one in signatures]
     raise ctx.mismatch(
-        f"a call of a function of numba.vectorize for {', '.join(signatures)}, with {', '.join(map(str, own))}",
-        "Convert the arguments: astype(...).",
+        f"a call of {name} with ({', '.join(map(str, own))})",
+        "Convert the arguments with astype(...), or declare these types as well.",
+        why=f"numba.vectorize declares it for ({') and ('.join(declared)}) only.",
     )

@@ -63,6 +63,13 @@ def held_by(thing: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
     return (own, (thing,), {}) if isinstance(own, FunctionType) and not is_known else None
 
 
+def outermost(function: Any) -> str | None:
+    """What to do instead where a derived function that only a user can call is called or differentiated; None of
+    others."""
+    found = own_attribute(function, "adjit_outermost")
+    return found if isinstance(found, str) else None
+
+
 def is_called_as(thing: Any, kind: type) -> bool:
     """Whether it is an object of this class of a library, and no class derived from that calls it in its own way."""
     called = inspect.getattr_static(type(thing), "__call__", None)

@@ -41,6 +41,7 @@ from adjit.transform.elaborate.values.values import (
 from adjit.transform.elaborate.whole_arrays import indexing
 
 _Axes = tuple[str, ...]
+_LOOP = "Write the loop in the function."
 
 
 def of_guvectorize(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
@@ -58,8 +59,11 @@ def of_guvectorize(frame: Frame, callee: Any, args: Sequence[Value], named: Mapp
     given = [materialise(ctx, taken(frame, callee.__name__, "value", a)) for a in args]
     kinds = _suited(ctx, declared, given)
     inputs = [_cast(ctx, v, _item(kind)) for v, kind in zip(given, kinds, strict=False)]
-    if any(map(is_complex, inputs)) or any(not axis.isidentifier() for axes in (*before, *after) for axis in axes):
-        raise ctx.unsupported(f"numba.guvectorize of complex numbers, or with {signature}", "Write the loop.")
+    if any(map(is_complex, inputs)):
+        raise ctx.unsupported(f"{callee.__name__}, a function of numba.guvectorize, of complex numbers", _LOOP)
+    if any(not axis.isidentifier() for axes in (*before, *after) for axis in axes):
+        what = f"{callee.__name__}, a function of numba.guvectorize with the layout {signature}"
+        raise ctx.unsupported(what, _LOOP, why="adjit takes layouts whose axes have names.")
     loops, sizes = _extents(ctx, before, inputs)
     around = broadcast_shapes(ctx, loops)
     places = [_places(ctx, own, around) for own in loops]

@@ -22,7 +22,7 @@ from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import Complex, Number, dtype, operands_in
 from adjit.transform.ir.types import part_of, typed_const
-from adjit.transform.source.callables import sign_of
+from adjit.transform.source.callables import sign_of, spoken
 
 Side = Callable[[], Number]
 
@@ -132,7 +132,7 @@ def call(ctx: Context, callee: Any, args: Sequence[Number], name: str = "") -> N
         return _turned(ctx, real(ctx, args[0]), real(ctx, args[1]))
     if len(args) == 1:
         return function(ctx, known, promote(ctx, args[0]))
-    raise ctx.no_rule(f"{known} of complex numbers")
+    raise ctx.no_rule(f"{spoken(callee)} of complex numbers")
 
 
 def binary(ctx: Context, callee: Any, left: Number, right: Number) -> Number:

@@ -93,7 +93,7 @@ _KINDS: dict[str, tuple[Callable[[Value], bool], str]] = {
 def operands_of(frame: Frame, name: str, args: Sequence[Value], named: dict[str, Value], most: int) -> list[ir.Operand]:
     """Between one and `most` numbers, by position."""
     if named or not 1 <= len(args) <= most:
-        takes = "1 number" if most == 1 else f"1 to {most} numbers"
+        takes = "1 number" if most == 1 else f"1 {'or' if most == 2 else 'to'} {most} numbers"
         given = f"{len(args)} arguments" + (f" and `{next(iter(named))}`" if named else "")
         raise frame.ctx.mismatch(f"{name} is given {given}", f"Give it {takes}, by position.")
     return [operand(frame.ctx, taken(frame, name, "number", a)) for a in args]

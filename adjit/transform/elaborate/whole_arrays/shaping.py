@@ -310,7 +310,10 @@ def _transpose(frame: Frame, args: list[Value], named: dict[str, Value]) -> Valu
         given = rest[0].items if isinstance(rest[0], TupleValue) else tuple(rest)
         axes = [axis_argument(frame, "transpose", g, ndim(owner)) for g in given]
         if sorted(axes) != list(range(ndim(owner))):
-            raise ctx.mismatch("transpose with axes that the array does not have", "Name each axis once.")
+            named_axes = ", ".join(map(str, axes))
+            raise ctx.mismatch(
+                f"transpose with the axes ({named_axes}) of an array with {ndim(owner)} axes", "Name each axis once."
+            )
     return transpose(ctx, owner, tuple(axes))
 
 
