@@ -35,6 +35,7 @@ from adjit.api.in_kernels import check_kind
 from adjit.api.on_device import pull_on_device, push_on_device
 from adjit.api.options import Asked, Options, make_options, takes_options
 from adjit.api.sparse import sparse_derivative
+from adjit.api.spread import SpreadDerived, has_stars, spread
 from adjit.api.structures import Layouts, Patterns, has_tables, laid_out, like, patterns_in, taken
 from adjit.api.trees import (
     Template,
@@ -131,9 +132,12 @@ def jvp(
     whole = bound(function)
     spec = specification(function if whole is None else whole.function)
     _check_tuple(spec, primals)
+    given = primals
+    if has_stars(spec):
+        spec, given = spread(spec, primals, {})
     # what a method or a partial holds is an argument as well, which does not change
     expected = derivatives.parameters(spec)
-    arguments = bind(spec, primals, expected) if whole is None else whole.all(primals, {})
+    arguments = bind(spec, given, expected) if whole is None else whole.all(primals, {})
     positions = range(len(primals)) if whole is None else whole.places(len(primals))
     names = list(expected.parameters)
     instead = "Give one tangent per argument, with the shape of the argument."
@@ -212,6 +216,10 @@ def vjp(function: Any, *arguments: Any, **options: Unpack[Asked]) -> tuple[Any, 
         # what it holds is an argument as well, whose adjoint nobody asks for
         value, pullback = vjp(whole.function, *whole.all(arguments, {}), **options)
         return value, dataclasses.replace(pullback, _positions=whole.places(len(arguments)))
+    if has_stars(function):
+        spec, given = spread(function, arguments, {})
+        value, pullback = vjp(spec, *given, **options)
+        return value, dataclasses.replace(pullback, _positions=range(len(arguments)))
     spec, chosen = specification(function), make_options(options)
     check_kind("vjp", chosen.target)
     positions, given = range(len(arguments)), bind(spec, arguments)
@@ -384,6 +392,8 @@ def jet(function: Any, order: int, wrt: Wrt = 0, **options: Unpack[Asked]) -> An
             f"wrt={wrt!r}, a part of an argument, in a jet", instead="Pass that part as a separate argument."
         )
     function = as_python(function)
+    if has_stars(function):
+        return SpreadDerived(function, functools.partial(jet, order=order, wrt=wrt, **options), "jet", 1)
     whole = bound(function)
     inner, positions = (function, wrt) if whole is None else (whole.function, whole.positions(wrt))
     made = derive(derivatives.made("jet", inner, positions, order=order, **chosen.for_derivatives()), chosen)
@@ -473,6 +483,9 @@ def vmap(function: Any = None, in_axes: Any = 0, out_axes: int = 0, **options: U
     if function is None:
         return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, **options)
     function = as_python(function)
+    if has_stars(function):
+        make = functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, **options)
+        return SpreadDerived(function, make, "vmap", 0)
     settings = chosen.for_derivatives()
     if chosen.target == "cuda":
         settings["parallel"] = True  # trips are threads there
@@ -527,9 +540,12 @@ def _matrix(function: Any, kind: str, wrt: Wrt, sparse: bool, sparsity: Any, opt
     if not sparse:
         raise WrongCall("sparsity without sparse=True", instead="Write sparse=True, or leave sparsity out.")
     chosen = make_options(options, ("wrt", "sparse", "sparsity"))
+    make = functools.partial(_matrix, kind=kind, wrt=wrt, sparse=sparse, sparsity=sparsity, options=options)
     if function is None:
-        return functools.partial(_matrix, kind=kind, wrt=wrt, sparse=sparse, sparsity=sparsity, options=options)
+        return make
     function = as_python(function)
+    if has_stars(function):
+        return SpreadDerived(function, make, kind, 0)
     whole = bound(function)
     if has_paths(wrt):
         raise Unsupported(
@@ -557,10 +573,13 @@ def _derived(
     for name, given in (("has_aux", has_aux), ("holomorphic", holomorphic)):
         if not isinstance(given, bool):
             raise WrongCall(f"{name}={given!r}", instead=f"Write {name}=True or {name}=False.")
+    further: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "intermediates": intermediates}
+    make = functools.partial(_derived, kind=kind, wrt=wrt, options=options, **further)
     if function is None:
-        further: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "intermediates": intermediates}
-        return functools.partial(_derived, kind=kind, wrt=wrt, options=options, **further)
+        return make
     function = as_python(function)
+    if has_stars(function) and chosen.target != "cuda-device":
+        return SpreadDerived(function, make, kind, kind == "hvp")
     whole = bound(function)
     settings = {**chosen.for_derivatives(), "holomorphic": holomorphic} if holomorphic else chosen.for_derivatives()
     if intermediates:

@@ -31,12 +31,12 @@ def without_return(x):
     x * 2.0
 
 
-def all_of_them(*args):
-    return args[0] * args[1]
+class Starred:
+    def all_of_them(self, *args):
+        return args[0] * args[1]
 
-
-def by_keyword(x, **options):
-    return x * options["k"]
+    def by_keyword(self, x, **options):
+        return x * options["k"]
 
 
 def timed(x):
@@ -100,8 +100,8 @@ ROWS = {
     "no return": (lambda: grad(without_return)(1.0), NotScalar, "End the function with `return`"),
     "self in wrt": (lambda: Decorated().energy(1.0), WrongWrt, 'Name another parameter: wrt="x"'),
     "slots": (lambda: grad(Slots().energy)(1.0), TypeMismatch, "whose class has __slots__"),
-    "*args": (lambda: grad(all_of_them)(1.0, 2.0), Unsupported, r"lambda x, y: all_of_them\(x, y\)"),
-    "**kwargs": (lambda: grad(by_keyword)(1.0, k=2.0), Unsupported, r"lambda x, k: by_keyword\(x, k=k\)"),
+    "*args": (lambda: grad(Starred().all_of_them)(1.0, 2.0), Unsupported, r"lambda x, y: all_of_them\(x, y\)"),
+    "**kwargs": (lambda: grad(Starred().by_keyword)(1.0, k=2.0), Unsupported, r"lambda x, k: by_keyword\(x, k=k\)"),
     "a clock": (lambda: grad(timed)(1.0), Unsupported, "Take it out, and time the call"),
     "a file": (lambda: grad(read_from_a_file)(1.0), Unsupported, "Call it before the function, and pass its result"),
     "an import": (lambda: grad(imported)(1.0), Unsupported, "__import__.*Import the module at the top"),

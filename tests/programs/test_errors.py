@@ -1290,10 +1290,6 @@ def exponential(x):
     return np.exp(1j * x)
 
 
-def starred(*xs):
-    return xs[0]
-
-
 refused(
     """
     WrongWrt: `x` of half_square is an integer, which has no derivative
@@ -1446,14 +1442,6 @@ refused(
     """,
     1.5,
 )(exponential)
-refused(
-    """
-    Unsupported: the parameter *xs of starred
-      A derivative is compiled for parameters that have names.
-      Write a function with named parameters that calls it, as in lambda x, y: starred(x, y).
-    """,
-    1.5,
-)(starred)
 refused(
     """
     SourceUnavailable: the source of <lambda> cannot be read

@@ -19,6 +19,7 @@ from adjit.api.bound import bound as of_bound
 from adjit.api.dispatch import derive
 from adjit.api.functions import active_positions, bind, push, value_of
 from adjit.api.options import Asked, Options, make_options, takes_options
+from adjit.api.spread import called, has_stars, spread
 from adjit.api.structures import Layouts, laid_out
 from adjit.api.trees import Leaf, Template, conform, leaves, map_leaves, nested, snapshot, template, zero
 from adjit.errors import Unsupported, WrongCall, WrongWrt
@@ -68,6 +69,9 @@ def check_grads(
         function, args = whole.function, whole.all(args, {})
         wrt = wrt if wrt is None else whole.positions(wrt)
     spec, chosen = specification(function), make_options(options, ("wrt", "order", "rtol", "seed"))
+    if has_stars(spec):
+        spec, args = spread(spec, args, {})
+        function = functools.partial(called, spec)
     if not isinstance(order, int) or isinstance(order, bool) or order < 1:
         raise WrongCall(f"order={order!r}", instead="Give the number of derivatives to check: 1, 2, ...")
     if chosen.target in ("cuda", "cuda-device"):

@@ -16,6 +16,7 @@ from typing import Any, Unpack
 from adjit.api.bound import bound
 from adjit.api.dispatch import derive
 from adjit.api.options import Asked, make_options, takes_options
+from adjit.api.spread import SpreadDerived, has_stars
 from adjit.errors import Unsupported, named, with_cells
 from adjit.rules.library_functions import as_python
 from adjit.transform.source.derivative import Derivative, root, shown, specification
@@ -90,7 +91,7 @@ class RoundingErrors:
 
 
 @takes_options
-def rounding_error(function: Any, **options: Unpack[Asked]) -> RoundingErrors:
+def rounding_error(function: Any, **options: Unpack[Asked]) -> RoundingErrors | SpreadDerived:
     """A function that estimates the rounding error of `function`, whose result is one float.
 
     It takes the arguments of `function` and returns a `RoundingError`: the value, a bound of its rounding error to
@@ -112,6 +113,8 @@ def rounding_error(function: Any, **options: Unpack[Asked]) -> RoundingErrors:
     if chosen.target in ("cuda", "cuda-device"):
         raise Unsupported("rounding errors on a GPU", instead='Use target="cpu".')
     function = as_python(function)
+    if has_stars(function):
+        return SpreadDerived(function, functools.partial(rounding_error, **options), "rounding error", 0)
     whole = bound(function)
     spec = specification(function if whole is None else whole.function)
     return RoundingErrors(derive(Derivative(function=spec, kind="rounding"), chosen), whole)

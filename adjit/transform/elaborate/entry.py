@@ -88,7 +88,15 @@ from adjit.transform.elaborate.whole_arrays.shaping import copied_whole
 from adjit.transform.ir.types import array_type_of, part_type, tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
-from adjit.transform.source.derivative import Enclosed, Structured, has_derivative, unused
+from adjit.transform.source.derivative import (
+    Enclosed,
+    Spread,
+    Structured,
+    has_derivative,
+    parameters,
+    root,
+    unused,
+)
 from adjit.transform.source.outside import (
     Changed,
     argument_changed,
@@ -115,8 +123,9 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
     branches: Sequence[int] = ()
     if isinstance(function, Structured):
         function, layouts, further, branches = function.function, function.layouts, function.further, function.branches
-    source = read_source(function)
-    names = tuple(source.parameters.parameters)
+    spread = function if isinstance(function, Spread) else None
+    source = read_source(root(function))
+    names = tuple(source.parameters.parameters if spread is None else parameters(spread).parameters)
     parts_of_further = dict(zip(branches, further, strict=True))
 
     def run(ctx: Context) -> ir.Function:
@@ -130,7 +139,11 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
             laid = {n: layout for n, layout in zip((*names, *further), layouts, strict=False) if layout is not None}
             known = {n: structured(ctx, laid[n], given[n], {}) if n in laid else given[n] for n in further}
             parts = {number: known[name] for number, name in zip(branches, further, strict=True)}
-            return {n: structured(ctx, laid[n], given[n], parts) if n in laid else given[n] for n in names}
+            own = [structured(ctx, laid[n], given[n], parts) if n in laid else given[n] for n in names]
+            if spread is None:
+                return dict(zip(names, own, strict=True))
+            named = dict(zip(spread.keywords, own[spread.count :], strict=True))
+            return arguments(ctx, source.name, source.parameters, own[: spread.count], named)
 
         return _elaborated(ctx, source, (*names, *further), arg_types, variables)
 

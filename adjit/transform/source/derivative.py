@@ -128,6 +128,16 @@ class Enclosed:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """A function with `*` or `**` parameters, as a call gives it so many arguments by position, and these by name:
+    each is a parameter, `args_0` and so on."""
+
+    function: Any
+    count: int
+    keywords: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Structured:
     """A function of which some arguments are lists, dictionaries or objects: each is the tuple of its leaves here, put
     together as its layout says. Branches of them, which layouts know by number, may be further parameters, with names.
@@ -225,7 +235,7 @@ def at_level(derivative: Derivative, tuned: bool, alone: bool = False) -> Deriva
 
 def root(spec: Any) -> Any:
     """The user's function under derivatives of derivatives, or that itself."""
-    while isinstance(spec, Derivative | Structured):
+    while isinstance(spec, Derivative | Structured | Spread):
         spec = spec.function
     return spec
 
@@ -263,7 +273,7 @@ def is_of_arguments(spec: Any) -> bool:
 
 def shown(spec: Any) -> str:
     """What a message calls a function or a derivative of it: `grad(energy)`."""
-    if isinstance(spec, Structured):
+    if isinstance(spec, Structured | Spread):
         return shown(spec.function)
     if not isinstance(spec, Derivative):
         return str(getattr(spec, "__name__", None) or getattr(spec, "name", "the function"))
@@ -352,6 +362,8 @@ def signature(spec: Any) -> inspect.Signature:
     if isinstance(spec, Structured):
         inner = signature(spec.function)
         return by_name((*inner.parameters, *spec.further)) if spec.further else inner
+    if isinstance(spec, Spread):
+        return _spread(spec)
     if not isinstance(spec, Derivative):
         function = python_function(spec)
         definition_read(function)
@@ -379,6 +391,20 @@ def signature(spec: Any) -> inspect.Signature:
         names.append(unused(name, names))
     bare = [p.replace(default=inspect.Parameter.empty) for p in own]
     return inspect.Signature([*bare, *by_name(names[len(own) :]).parameters.values()])
+
+
+def _spread(spec: Spread) -> inspect.Signature:
+    """A parameter for each argument: by position, then by name."""
+    function = python_function(spec.function)
+    definition_read(function)
+    own = list(own_signature(function).parameters.values())
+    names = [p.name for p in own if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][: spec.count]
+    several = next((p.name for p in own if p.kind is p.VAR_POSITIONAL), "")
+    names += [f"{several}_{k}" for k in range(spec.count - len(names))]
+    found: list[str] = []
+    for name in (*names, *spec.keywords):
+        found.append(unused(name, found))
+    return by_name(found)
 
 
 def unused(name: str, names: Collection[str]) -> str:

@@ -26,7 +26,7 @@ def plain(name: str, signature: inspect.Signature) -> inspect.Signature:
             stars = "*" if p.kind is p.VAR_POSITIONAL else "**"
             raise Unsupported(
                 f"the parameter {stars}{p.name} of {name}",
-                why="A derivative is compiled for parameters that have names.",
+                why="Here a derivative is compiled for parameters that have names.",
                 instead=f"Write a function with named parameters that calls it, as in lambda x, y: {name}(x, y)."
                 if p.kind is p.VAR_POSITIONAL
                 else f"Write a function with named parameters that calls it, as in lambda x, k: {name}(x, k=k).",
