@@ -70,7 +70,7 @@ def bound(function: Any) -> Bound | None:
 class BoundDerived:
     """A derived function of what is bound: the object's state when it is called is what counts."""
 
-    adjit_outermost = 'Name the parameter and pass the object: adjit.grad(adjit.grad(A.f, wrt="x"), wrt="x")(a, x).'
+    _adjit_outermost = 'Name the parameter and pass the object: adjit.grad(adjit.grad(A.f, wrt="x"), wrt="x")(a, x).'
 
     def __init__(self, derived: Any, whole: Bound, more: int) -> None:
         self._derived, self._whole, self._more = derived, whole, more  # arguments after the function's own

@@ -108,7 +108,7 @@ def _path(spec: Any, one: Any) -> Path:
 class ByBranch:
     """A derived function with respect to parts of its arguments."""
 
-    adjit_outermost = "Write a function that gets this part as an argument, and differentiate that."
+    _adjit_outermost = "Write a function that gets this part as an argument, and differentiate that."
 
     def __init__(
         self,

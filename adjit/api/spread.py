@@ -50,7 +50,7 @@ def called(spec: Spread, *given: Any) -> Any:
 class SpreadDerived:
     """A derived function of such a function. `more`: how many arguments come after the function's own."""
 
-    adjit_outermost = "Write a function with named parameters that calls it, and differentiate that."
+    _adjit_outermost = "Write a function with named parameters that calls it, and differentiate that."
 
     def __init__(self, function: Any, make: Callable[[Any], Any], title: str, more: int) -> None:
         self._inner = function if isinstance(function, SpreadDerived) else None
@@ -99,10 +99,10 @@ class SpreadDerived:
         run, given = self._for(arguments, keywords)
         return run.into(*given, out=out)
 
-    def made(self, spec: Spread) -> Any:
+    def _of(self, spec: Spread) -> Any:
         """The derived function for calls of this kind."""
         if spec not in self._made:
-            self._made[spec] = self._make(spec if self._inner is None else self._inner.made(spec))
+            self._made[spec] = self._make(spec if self._inner is None else self._inner._of(spec))
         return self._made[spec]
 
     def _for(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...]]:
@@ -111,7 +111,7 @@ class SpreadDerived:
         if own < 0:
             raise WrongCall(f"{self!r} is called without a vector", instead="Give it last.")
         spec, given = spread(self._function, arguments[:own], keywords)
-        return self.made(spec), (*given, *arguments[own:])
+        return self._of(spec), (*given, *arguments[own:])
 
 
 def _apart(arguments: Sequence[Any]) -> list[Any]:

@@ -221,3 +221,8 @@ def test_where_names_are_needed() -> None:
         return adjit.grad(lambda y, z: product(y, z))(x, 2.0)
 
     assert adjit.grad(named, target="python")(1.0) == 4.0
+
+
+def test_tab_offers_what_users_call() -> None:
+    offered = [name for name in dir(adjit.grad(product)) if not name.startswith("_")]
+    assert offered == ["explain", "into", "precompile", "report", "save", "source"]

@@ -66,7 +66,7 @@ def held_by(thing: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
 def outermost(function: Any) -> str | None:
     """What to do instead where a derived function that only a user can call is called or differentiated; None of
     others."""
-    found = own_attribute(function, "adjit_outermost")
+    found = own_attribute(function, "_adjit_outermost")
     return found if isinstance(found, str) else None
 
 
