@@ -53,9 +53,9 @@ class SpreadDerived:
     _adjit_outermost = "Write a function with named parameters that calls it, and differentiate that."
 
     def __init__(self, function: Any, make: Callable[[Any], Any], title: str, more: int) -> None:
-        self._inner = function if isinstance(function, SpreadDerived) else None
-        self._function = function if self._inner is None else self._inner._function
-        self._more = more if self._inner is None else more + self._inner._more
+        self._inner: SpreadDerived | None = function if isinstance(function, SpreadDerived) else None
+        self._function: Any = function if self._inner is None else self._inner._function
+        self._more: int = more if self._inner is None else more + self._inner._more
         self._make, self._title = make, title
         self._made: dict[Spread, Any] = {}
         plain = python_function(self._function)
