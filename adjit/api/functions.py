@@ -27,7 +27,7 @@ from numba import types
 from numba.extending import overload, typeof_impl
 
 from adjit.api.arguments import as_given, has_typed
-from adjit.api.bound import BoundDerived, bound
+from adjit.api.bound import BoundDerived, SpreadDerived, bound, has_stars, spread
 from adjit.api.branches import by_branch, has_paths
 from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.dispatch import Specialising, derive, register
@@ -35,7 +35,6 @@ from adjit.api.in_kernels import check_kind
 from adjit.api.on_device import pull_on_device, push_on_device
 from adjit.api.options import Asked, Options, make_options, takes_options
 from adjit.api.sparse import sparse_derivative
-from adjit.api.spread import SpreadDerived, has_stars, spread
 from adjit.api.structures import Layouts, Patterns, has_tables, laid_out, like, patterns_in, taken
 from adjit.api.trees import (
     Template,

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from adjit.api.bound import bound as of_bound
+from adjit.api.bound import called, has_stars, spread
 from adjit.api.dispatch import derive
 from adjit.api.functions import active_positions, bind, push, value_of
 from adjit.api.options import Asked, Options, make_options, takes_options
-from adjit.api.spread import called, has_stars, spread
 from adjit.api.structures import Layouts, laid_out
 from adjit.api.trees import Leaf, Template, conform, leaves, map_leaves, nested, snapshot, template, zero
 from adjit.errors import Unsupported, WrongCall, WrongWrt
