@@ -648,6 +648,12 @@ def of_single_numbers(x):
     return items[0] * x
 
 
+def of_given_numbers(x):
+    items = numba.typed.List([np.float32(0.1), np.float32(2.0)])
+    items[0] = x * 0.1
+    return items[0] * x
+
+
 def of_integers(x):
     kept = numba.typed.Dict.empty(types.int64, types.int32)
     kept[1] = x
@@ -661,6 +667,7 @@ REFUSED = [
     (lambda x: Cell(x).k * x, "(?s)the class Cell.*Use a plain class"),
     (njit(lambda x: Cell(x).k * x), "(?s)the class Cell.*Use a plain class"),
     (of_single_numbers, r"(?s)empty_list of float32.*Use int64 or float64"),
+    (of_given_numbers, r"(?s)typed.List of float32.*Use int64 or float64"),
     (njit(of_integers), r"(?s)Dict\.empty of int32.*Use int64 or float64"),
     (njit(lambda x: twice(x) * x), r"twice, which numba\.extending\.intrinsic compiles"),
     (njit(lambda x: Boxed(x) * x), r"Boxed, which numba\.extending\.type_callable"),

@@ -69,10 +69,13 @@ from adjit.transform.elaborate.values.values import (
     View,
     Within,
     described,
+    dtype,
     is_array,
     is_list,
     is_number,
+    is_numeric,
     pairs_of,
+    parts_of,
     seen,
     view_of,
 )
@@ -886,6 +889,21 @@ def _deque(frame: Frame, iterable: Value | None, limit: Value | None) -> Value:
     return seen(frame.env, cell)
 
 
+def _typed_list(frame: Frame, iterable: Value | None) -> Value:
+    found = EMPTY if iterable is None else listed(frame, iterable)
+    for part in parts_of(found):
+        if is_numeric(part):
+            _check_wide(frame, "numba.typed.List", dtype(part))
+    return found
+
+
+def _check_wide(frame: Frame, what: str, kind: types.Type) -> None:
+    if kind not in _WIDE:
+        raise frame.ctx.unsupported(
+            f"{what} of {kind}", "Use int64 or float64.", why="Stored values would be converted to its type."
+        )
+
+
 _WIDE = (types.int64, types.intp, types.float64, types.boolean, types.complex128)
 
 
@@ -895,10 +913,8 @@ def _typed(what: str, made: Callable[[Frame], Value]) -> Handler:
     def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         for given in (*args, *named.values()):
             kind = given.value if isinstance(given, Static) else given
-            if isinstance(kind, types.Number) and kind not in _WIDE:
-                raise frame.ctx.unsupported(
-                    f"{what} of {kind}", "Use int64 or float64.", why="Stored values would be converted to its type."
-                )
+            if isinstance(kind, types.Number):
+                _check_wide(frame, what, kind)
         return made(frame)
 
     return handle
@@ -912,7 +928,7 @@ TABLES: dict[Any, Handler] = {
     set: takes("set", "iterable?", _set),
     frozenset: takes("frozenset", "iterable?", _set),
     collections.deque: takes("collections.deque", "iterable? maxlen?", _deque),
-    typed.List: takes("numba.typed.List", "iterable?", lambda frame, a: EMPTY if a is None else listed(frame, a)),
+    typed.List: takes("numba.typed.List", "iterable?", _typed_list),
     typed.List.empty_list: _typed("numba.typed.List.empty_list", lambda frame: EMPTY),
     typed.Dict: takes(
         "numba.typed.Dict", "other?", lambda frame, a: new_dictionary(frame, [] if a is None else [a], {})
