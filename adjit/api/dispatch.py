@@ -163,7 +163,7 @@ class Specialising:
             with compiler_lock:
                 given = asked._types_of(taken) if taken else asked._only_types()
                 is_stretched = "stretching" in vars(asked) and given in asked.stretching.overloads
-                found: Emitted = (asked.stretching if is_stretched else asked)._shown(given, tuned, is_saved=True)
+                found: Emitted = (asked.stretching if is_stretched else asked)._shown(given, tuned)
                 return found
 
         emitted: Emitted = self._asked(arguments, written)
@@ -197,10 +197,9 @@ class Specialising:
         decorator = self.options.decorator(tuned, any(value is objmode for value in emitted.globals.values()))
         Path(path).write_text(module_text(emitted, decorator, tuned), encoding="utf-8")
 
-    def _shown(self, given: Sequence[types.Type], tuned: bool, is_saved: bool = False) -> Emitted:
-        """The source to be looked at, or, `tuned`, the one that is compiled; what is compiled has other code beside."""
-        asked = derivatives.at_level(self.derivative, tuned, alone=is_saved or not tuned)
-        return self._noted(asked, self._specialised(given))[0]
+    def _shown(self, given: Sequence[types.Type], tuned: bool) -> Emitted:
+        """The source to be looked at, or, `tuned`, the one that is compiled."""
+        return self._noted(derivatives.at_level(self.derivative, tuned), self._specialised(given))[0]
 
     def _only_types(self) -> tuple[types.Type, ...]:
         seen: Sequence[tuple[types.Type, ...]] = tuple(self.overloads)

@@ -21,7 +21,7 @@ from adjit.transform import ir
 from adjit.transform.arrays import fuse_launches, shape
 from adjit.transform.derive import Compiler, Wanted, check_flow, check_places, mix_equal_values, wanted
 from adjit.transform.elaborate import KernelLaunch, apart, elaborate, without_comments
-from adjit.transform.emit import Emitted, emit
+from adjit.transform.emit import Emitted, emit, recorded
 from adjit.transform.kinds import IN_HALVES, derived, values_in
 from adjit.transform.machine import guarded, tune, watched
 from adjit.transform.rewrite.checked import checked
@@ -44,13 +44,14 @@ def source(
     if derivative.strategy.machine == "thread":
         from adjit.transform.cuda import emit_in_thread
 
-        return emit_in_thread(_in_a_thread(derivative, tuple(arg_types)))
+        return recorded(emit_in_thread(_in_a_thread(derivative, tuple(arg_types))))
     if derivative.strategy.machine == "cuda":
         from adjit.transform.cuda import emit_plan
 
-        return emit_plan(_plan_of(derivative, arg_types), fastmath)
+        return recorded(emit_plan(_plan_of(derivative, arg_types), fastmath))
     made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
-    return emit(made, in_workspace=derivative.strategy.tuned and derivative.strategy.uses("workspace"))
+    in_workspace = derivative.strategy.tuned and derivative.strategy.uses("workspace")
+    return recorded(emit(made, in_workspace))
 
 
 def explained(
@@ -168,7 +169,7 @@ def primal(
             from adjit.transform.kernels import launched
 
             return launched(derivative, given, strategy, build)
-        asked = at_level(derivative, strategy.tuned and derivative.strategy.tuned, strategy.alone)
+        asked = derivative if strategy.tuned else at_level(derivative, tuned=False)
         checks = derivative.boundscheck and bounds
         return build(dataclasses.replace(asked, stretches=derivative.stretches or stretches, boundscheck=checks), given)
 

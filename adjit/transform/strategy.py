@@ -35,7 +35,6 @@ class Strategy:
     versions: whether what a trip makes of a buffer is in memory of its own, and nothing is put back
     alike:   whether loops of a block's threads make as many trips in each of them, of which some do nothing
     tuned:   whether what only makes it faster is done to the adjoint: `sweeps/gather` and all of `machine`
-    alone:   whether there is no other code for a call where a check before a loop fails: such checks are exact then
     """
 
     values: Literal["cheapest", "kept", "again"] = "cheapest"
@@ -47,7 +46,6 @@ class Strategy:
     versions: bool = False
     alike: bool = False
     tuned: bool = True
-    alone: bool = False
 
     def __post_init__(self) -> None:
         if not self.without <= MECHANISMS:

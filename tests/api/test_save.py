@@ -1,6 +1,5 @@
 """Both levels of source: what is read, kept and run without adjit, and what is compiled."""
 
-import itertools
 import json
 import os
 import re
@@ -69,7 +68,7 @@ def test_saved_sources_run_without_adjit(tmp_path):
         path = tmp_path / f"{name.replace(' ', '_')}.py"
         derived.save(path, *arguments)
         text = path.read_text("utf-8")
-        assert not re.search(r"^\s*(import|from) adjit", text, re.MULTILINE), name
+        assert "adjit" not in re.sub(r"#.*|\"\"\"(.|\n)*?\"\"\"", "", text), name
         *_, function = re.findall(r"^def (\w+)\(", text, re.MULTILINE)
         asked.append(json.dumps([str(path), function, listed(arguments)]))
     done = subprocess.run(
@@ -98,128 +97,6 @@ def test_a_tuned_file_says_that_it_needs_adjit(tmp_path):
     np.testing.assert_allclose(json.loads(done.stdout), derived(X, X[:3])[1], rtol=1e-12)
 
 
-def strided(x, k, n, m):
-    s = 0.0
-    for i in range(0, n, 2):
-        s += x[i] ** 2
-    return s
-
-
-def broken_off(x, k, n, m):
-    s = 0.0
-    for i in range(n):
-        s += x[2 * i] ** 2
-        if i == m:
-            break
-    return s
-
-
-def raised(x, k, n, m):
-    s = 0.0
-    for i in range(n):
-        if i == m:
-            raise ValueError("enough")
-        s += x[i] ** 2
-    return s
-
-
-def without_trips(x, k, n, m):
-    s = 0.0
-    for i in range(n):
-        for j in range(m):
-            s += x[j] * x[0] * x[i + j]
-    return s
-
-
-def triangular(x, k, n, m):
-    s = 0.0
-    for i in range(n):
-        for j in range(i):
-            s += x[i] * x[j + m]
-    return s
-
-
-def left_out(x, k, n, m):
-    s = 0.0
-    for i in range(n):
-        if i != m and i < 5:
-            s += x[i] ** 2
-    return s
-
-
-def in_part(x, k, n, m):
-    s = 0.0
-    for i in range(n):
-        s += x[k[i]] ** 2
-    for place in k[: m + 1]:
-        s += x[place]
-    return s
-
-
-def in_whole(x, k, n, m):
-    s = 0.0
-    for i in range(m):
-        for j in range(k.size):
-            s += x[k[j]] ** 2
-    return s
-
-
-def in_part_of_the_trips(x, k, n, m):
-    s = 0.0
-    for i in range(k.size):
-        place = k[i]
-        if i < m:
-            s += x[place] ** 2
-    return s
-
-
-def at_neighbours(x, k, n, m):
-    s = 0.0
-    for i in range(n - 1, -1, -1):
-        s += x[i] * x[i + 1] + x[i - m]
-    return s
-
-
-@pytest.mark.parametrize("is_tuned", [False, True])
-@pytest.mark.parametrize(
-    "function",
-    [
-        strided,
-        broken_off,
-        raised,
-        without_trips,
-        triangular,
-        left_out,
-        in_part,
-        in_part_of_the_trips,
-        in_whole,
-        at_neighbours,
-    ],
-)
-def test_a_saved_file_raises_for_an_index_where_python_does(function, is_tuned, tmp_path):
-    path = tmp_path / "saved.py"
-    derived = adjit.value_and_grad(function, target="python")
-    derived.save(path, X, np.arange(2), 1, 1, tuned=is_tuned)
-    *_, saved = runpy.run_path(str(path)).values()
-    outcomes = set()
-    for size, n, m in itertools.product((0, 1, 3, 4, 6), (0, 1, 3, 4), (-1, 0, 1, 2, 7)):
-        x = np.arange(1.0, size + 1.0)
-        for k in (np.array([], int), np.array([0, -1, 5]), np.array([1, 3, -3, 0])):
-            try:
-                wanted = function(x, k, n, m)
-            except (IndexError, ValueError) as fault:
-                outcomes.add(type(fault))
-                for call in (saved, saved.py_func):
-                    with pytest.raises(type(fault)):
-                        call(x, k, n, m)
-            else:
-                outcomes.add(None)
-                value, x_bar = saved(x, k, n, m)
-                assert value == pytest.approx(wanted, rel=1e-14), (size, n, m, k)
-                np.testing.assert_allclose(x_bar, derived(x, k, n, m)[1], rtol=1e-14)
-    assert outcomes >= {None, IndexError}
-
-
 def test_an_index_out_of_range_in_a_saved_file(tmp_path):
     derived = adjit.grad(programs.of_length)
     for is_tuned in (False, True):
@@ -229,9 +106,7 @@ def test_an_index_out_of_range_in_a_saved_file(tmp_path):
             np.testing.assert_allclose(call(X, 6, 5), derived(X, 6, 5), rtol=1e-14)
             with pytest.raises(IndexError, match="index 8 is out of bounds for an axis with size 6"):
                 call(X, 9, 5)
-            with pytest.raises(
-                IndexError, match="index 6 is out of bounds for axis 0 of `x` with size 6\n  saved_programs"
-            ):
+            with pytest.raises(IndexError, match="index 6 is out of bounds for an axis with size 6"):
                 call(X, 6, 6)
 
 

@@ -272,5 +272,5 @@ def test_many_known_items(function: Any, lines: int, monkeypatch: pytest.MonkeyP
     """What is long is no longer in the derivative than a loop is, where that can be one."""
     monkeypatch.setattr(statements, "WRITTEN_OUT", 5)
     check(function, lambda: (np.array([0.3, 0.7, 1.1, 0.4]),), (0,), second=False)
-    text = adjit.grad(function).source(np.zeros(4))
+    text = adjit.grad(function, boundscheck=False).source(np.zeros(4))
     assert not lines or (text.count("\n") < lines and " in range(" in text), text

@@ -7,13 +7,11 @@ import copy
 import linecache
 import random
 import re
-import runpy
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -188,65 +186,22 @@ def counted(seed: int) -> tuple[str, tuple[object, ...]]:
     return text, (x, y, draw.choice((0, 2, 4, 6)), draw.choice((0, 1, 2, -1)))
 
 
-def nested(seed: int) -> tuple[str, tuple[object, ...]]:
-    """A random program with two loops in each other, and arguments of random lengths and numbers."""
-    draw = random.Random(seed)
-    ends = ("n", "k", "1, n", "n - 1, -1, -1", "0, n, 2", "n, k", "x.size", "idx.size", "k, n, 3")
-    tests = ("i != 2", "i < 3", "j < i", "n > 2", "k == 0", "s < 1.0", "j >= 1")
-    places = (
-        "i", "j", "i + j", "i - j", "i + 1", "j - 1", "2 * i", "k", "n - 1 - i", "idx[i]", "idx[j]", "i // 2", "3 - j",
-    )  # fmt: skip
-    reads = [f"s += {draw.choice('xy')}[{draw.choice(places)}] ** 2" for _ in range(draw.choice((1, 2)))]
-    if draw.random() < 0.3:
-        reads[0] = f"if {draw.choice(tests)}: {reads[0]}"
-    elif draw.random() < 0.3:
-        reads.insert(0, f"if s > 1.0: {draw.choice(('break', 'raise ValueError'))}")
-    lines = [
-        "s = 0.0",
-        f"for i in range({draw.choice(ends)}):",
-        f"    for j in range({draw.choice((*ends, 'i', 'i, n'))}):",
-        *(f"        {line}" for line in reads),
-        f"    s += x[{draw.choice(('i', 'idx[i]', '0', 'k'))}]" if draw.random() < 0.4 else "    s += 1.0",
-        "return s",
-    ]
-    text = "def program(x, y, n, k, idx):\n" + "".join(f"    {line}\n" for line in lines)
-    x, y = (np.array([draw.uniform(0.1, 1.0) for _ in range(draw.choice((0, 1, 3, 6, 9)))]) for _ in range(2))
-    idx = np.array([draw.choice((-3, -1, 0, 1, 2, 5)) for _ in range(draw.choice((0, 1, 3, 7)))], dtype=int)
-    return text, (x, y, draw.choice((0, 1, 2, 4, 6)), draw.choice((0, 1, 2, -1, 3)), idx)
-
-
-@pytest.mark.parametrize("written", [counted, nested])
 @pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.long) for first in range(10, 400, 10))])
-def test_counters_of_loops(
-    first: int, written: Callable[[int], tuple[str, tuple[object, ...]]], tmp_path: Path
-) -> None:
-    """Indices that are proved to be in range, or checked before the loop, are those of Python, also in saved files."""
+def test_counters_of_loops(first: int) -> None:
+    """Indices that are proved to be in range, or checked before the loop, are those of Python."""
     for seed in range(first, first + 10):
-        text, arguments = written(seed)
-        name = f"<{written.__name__} {seed}>"
+        text, arguments = counted(seed)
+        name = f"<counted {seed}>"
         linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
         scope: dict[str, object] = {"np": np}
         exec(compile(text, name, "exec"), scope)
         function = scope["program"]
         derived = adjit.value_and_grad(function, wrt=("x", "y"), target="python")
-        derived.save(tmp_path / "saved.py", *arguments)
-        *_, saved = runpy.run_path(str(tmp_path / "saved.py")).values()
         try:
             wanted = function(*arguments)
         except IndexError as fault:
-            says = str(fault).replace(" with", " of `(x|y|idx)` with")
+            says = re.escape(str(fault).replace(" with", " of `x` with")).replace("of\\ `x`", "of `[xy]`")
             with pytest.raises(IndexError, match=f"^{says}"):
                 derived(*arguments)
-            with pytest.raises(IndexError):
-                saved.py_func(*arguments)
-        except ValueError:
-            with pytest.raises(ValueError, match="^$"):
-                derived(*arguments)
-            with pytest.raises(ValueError, match="^$"):
-                saved.py_func(*arguments)
         else:
-            value, slopes = derived(*arguments)
-            assert value == pytest.approx(wanted, rel=1e-12), text
-            other, others = saved.py_func(*arguments)
-            assert other == pytest.approx(wanted, rel=1e-12), text
-            assert all(map(np.allclose, slopes, others)), text
+            assert derived(*arguments)[0] == pytest.approx(wanted, rel=1e-12), text

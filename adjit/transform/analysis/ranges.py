@@ -13,13 +13,13 @@ What is found is never too narrow; it may be too wide. A range that turns out to
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Iterations, Loop, loops_in
+from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Iterations, loops_in
 
 MOST_RANGES = 6  # of one integer
 MOST_ENDS = 4  # of one range
@@ -201,29 +201,11 @@ def is_natural(iterations: Iterations, chain: Chain, value: Affine) -> bool:
     return any(low.plus(fact, -1).is_natural for low in lows for fact in facts)
 
 
-def reached(iterations: Iterations, chain: Chain, place: ir.Op, counters: Collection[Loop]) -> list[Affine] | None:
-    """What must not be below zero for a sum of these counters to have the ends of its range in some trips. `place`: a
-    loop of the chain, before which that is asked. None if it is not known which trips are made, or their counters are
-    not independent of each other."""
-    inside = chain[next(k for k, (op, _) in enumerate(chain) if op is place) :]
-    domain = iterations.domain(chain)
-    if not all(iterations.is_certain(*each) for each in inside) or any(each.relation == "!=" for each in domain):
-        return None
-    for fact in _known(iterations, chain):
-        factors = [factor for symbol, factor in fact.terms.items() if isinstance(symbol, ir.For | ir.While)]
-        if len(factors) > 1 or any(abs(factor) != 1 for factor in factors):
-            return None
-    # a range of one counter is empty where that makes no trip
-    facts = _facts(iterations, chain, counters if len(counters) == 1 else ())
-    around = iterations.places[place].chain
-    return [fact for fact in facts if not is_natural(iterations, around, fact)]
-
-
-def _facts(iterations: Iterations, chain: Chain, without: Collection[Loop] = ()) -> list[Affine]:
-    """What is not below zero there, without counters: conditions, and that the loops make a trip, but for some."""
+def _facts(iterations: Iterations, chain: Chain) -> list[Affine]:
+    """What is not below zero there, without counters: conditions, and that the loops make a trip."""
     known = _known(iterations, chain)
     found = [fact for fact in known if _is_outside(fact)]
-    for loop in (loop for loop in loops_in(chain) if loop not in without):
+    for loop in loops_in(chain):
         lows = [fact for fact in known if fact.terms.get(loop) == 1]
         highs = [fact for fact in known if fact.terms.get(loop, 0) < 0]
         both = (high.plus(low, -high.terms[loop]) for low in lows for high in highs)

@@ -10,19 +10,14 @@ In: a function with indices of which that is not known yet. Out: the same with c
 With `may_assume`, a check before the loops may be too strict: it takes all trips to be made, and elements that an index
 is loaded from to be read, all of them. It raises BeyondLoop, which is Stretched, and the caller takes the code that
 assumes nothing, as of sizes: there each index is looked at where it is used. So is one here that follows from no more
-than its own trip. In code that is `alone` there is no other: a check is made before loops only if it is exact.
-
-    for i in range(n):                         if n > 0:
-        for j in range(m): s += x[j]               check_bounds(0, m - 1, x.size)
+than its own trip.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-import operator
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numba import types
@@ -40,22 +35,22 @@ from adjit.runtime.library import (
     stored_extent,
 )
 from adjit.transform import ir
-from adjit.transform.analysis.affine import ONE, Affine, Chain, Loop, Symbol, loops_in
+from adjit.transform.analysis.affine import ONE, Affine, Chain, Symbol
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.counting import Counting
 from adjit.transform.analysis.effects import has_effect, is_check, is_unsure
-from adjit.transform.analysis.ranges import Found, Range, Ranges, is_natural, reached
+from adjit.transform.analysis.ranges import Found, Range, Ranges, is_natural
 from adjit.transform.arrays.size_checks import Beforehand, Inside
 from adjit.transform.rewrite.affine_ops import Writer
 
 _Ends = tuple[Affine, ...]
 
 
-def settle_indices(function: ir.Function, may_assume: bool, alone: bool = False) -> ir.Function:
+def settle_indices(function: ir.Function, may_assume: bool) -> ir.Function:
     """The function with checks of the indices that may be out of bounds, and none of which that is not known."""
     if not any(is_unsure(op) or _is_given_check(op) for op in function.body.inside):
         return function
-    made = _Checks(function, may_assume, alone)
+    made = _Checks(function, may_assume)
     body = ir.replaced(function.body, made.instead)
     return ir.with_body(function, ir.with_ops(body, made.first(body.ops)))
 
@@ -97,14 +92,13 @@ class _Demand:
     lows: _Ends
     highs: _Ends
     extent: Affine  # as many times as the ends are the index
-    given: _Ends | None  # what is not below zero where the check is exact; None of one that need not be so
 
     @property
     def kind(self) -> object:
         """What demands have in common that are one check."""
-        if len(self.lows) == len(self.highs) == 1 and self.given is None:
+        if len(self.lows) == len(self.highs) == 1:
             return (*(frozenset(end.terms.items()) for end in (*self.lows, *self.highs)), self.extent)
-        return self.lows, self.highs, self.extent, self.given
+        return self.lows, self.highs, self.extent
 
     def take(self, other: _Demand) -> None:
         """Takes in one of its kind."""
@@ -114,16 +108,15 @@ class _Demand:
 
     @property
     def symbols(self) -> Iterator[Symbol]:
-        for end in (*self.lows, *self.highs, self.extent, *(self.given or ())):
+        for end in (*self.lows, *self.highs, self.extent):
             yield from end.terms
 
 
 class _Checks:
     """The checks, by place: `instead` has what stands for an operation, `first` what stands at the head."""
 
-    def __init__(self, function: ir.Function, may_assume: bool, alone: bool):
+    def __init__(self, function: ir.Function, may_assume: bool):
         self.instead: dict[ir.Op, Sequence[ir.Op]] = {}
-        self._alone = alone
         self._function, self._params = function, frozenset(function.body.args)
         self.iterations = function.analysis(Counting)
         self.aliases = function.analysis(Aliases)
@@ -179,9 +172,7 @@ class _Checks:
         before = self._in_place.setdefault((index if value is None else value, extent), [])
         if any(_begins_with(chain, around) for around in before) or self._is_proved(op, index, extent):
             return True
-        if self._may_assume and self._is_demanded(op, index, extent):
-            return True
-        if self._may_assume and not self._alone and self._is_run(op, index, extent):
+        if self._may_assume and (self._is_demanded(op, index, extent) or self._is_run(op, index, extent)):
             return True
         before.append(chain)
         if chain and isinstance(chain[-1][0], ir.While) and chain[-1][1] == 0:
@@ -234,10 +225,7 @@ class _Checks:
         found = _InArrays(self, place, elements).ranges.of(index, chain)
         if found is None:
             return False
-        given = self._given(op, place, index, elements) if self._alone else None
-        if self._alone and given is None:
-            return False
-        demands = [_Demand(r.lows, r.highs, extent.times(r.scale), given) for r in found]
+        demands = [_Demand(r.lows, r.highs, extent.times(r.scale)) for r in found]
         demands = [d for d in demands if not self._is_inside(place, d.lows, d.highs, d.extent)]
         own = {end for ends in elements.values() for end in ends}
         symbols = {s for d in demands for s in d.symbols}
@@ -245,9 +233,7 @@ class _Checks:
         symbols -= own
         if not all(self.is_there(symbol, place) for symbol in symbols):
             return False
-        is_first = (
-            not self._alone and not self.places[place].chain and not elements and all(map(self._is_given, symbols))
-        )
+        is_first = not self.places[place].chain and not elements and all(map(self._is_given, symbols))
         if not is_first and not self._is_repeatable:
             return False
         target = None if is_first else place
@@ -255,34 +241,6 @@ class _Checks:
             self._demands.setdefault(target, {}).setdefault(demand.kind, demand).take(demand)
         self._elements.setdefault(target, {}).update(elements)
         return True
-
-    def _given(self, op: ir.Op, place: ir.Op, index: ir.Operand, elements: Collection[ir.Operand]) -> _Ends | None:
-        """What must not be below zero for an index to have the ends of its range in some trips of the loop that it is
-        checked before. None if that is not known, or something else may be raised first."""
-        if place is op or any(isinstance(inner, ir.Raise) for inner in ir.with_inner(place)):
-            return None
-        counters: list[Loop] | None = None
-        value, load, chain = self.iterations.value(index), self.iterations.definitions.get(index), self.places[op].chain
-        if value is not None:
-            counters = [loop for loop in loops_in(chain) if loop in value.terms]
-        elif isinstance(load, ir.Load) and load.array in elements:
-            counters = self._whole(load, chain)
-        facts = None if counters is None else reached(self.iterations, chain, place, counters)
-        return None if facts is None else tuple(facts)
-
-    def _whole(self, load: ir.Load, chain: Chain) -> list[Loop] | None:
-        """The loops in which all elements of an array are loaded and used, that in a chain; None if some may not be."""
-        domain, counters = self.iterations.domain(chain), list[Loop]()
-        for axis, index in enumerate(load.index):
-            loop, extent = self.iterations.counted(index), self.iterations.extent(load.array, axis)
-            # it goes from the first element to the last one, and no condition leaves some out
-            is_plain = loop is not None and self.iterations.value(index) == Affine({loop: 1})
-            if loop is None or not is_plain or loop in counters or self.iterations.value(loop.stop) != extent:
-                return None
-            if sum(loop in each.value.terms for each in domain) > 2:
-                return None
-            counters.append(loop)
-        return counters
 
     def _place(self, op: ir.Op) -> ir.Op:
         """The outermost loop around an operation; itself if there is none."""
@@ -348,22 +306,12 @@ class _Checks:
         for array, outs in self._elements.get(place, {}).items():
             b.emit(ir.Call(callee=index_range, args=(array,), outs=outs))
         for demand in self._demands.get(place, {}).values():
-            self._check(b, demand)
-        return b.ops
-
-    @staticmethod
-    def _check(b: Writer, demand: _Demand) -> None:
-        with contextlib.ExitStack() as conditions:
-            for fact in demand.given or ():
-                is_made = b.call(
-                    operator.gt, b.integer(fact.plus(ONE)), ir.integer(0), type=types.boolean, name="has_trips"
-                )
-                conditions.enter_context(b.when(is_made))
             lows, highs = [b.integer(end) for end in demand.lows], [b.integer(end) for end in demand.highs]
             low = functools.reduce(lambda one, other: b.call(max, one, other, type=types.intp, name="n"), lows)
             high = functools.reduce(lambda one, other: b.call(min, one, other, type=types.intp, name="n"), highs)
             args = (low, high, b.integer(demand.extent))
             b.emit(ir.Call(callee=check_bounds, args=args, outs=(), effect=True))
+        return b.ops
 
 
 class _InArrays:

@@ -47,7 +47,7 @@ def shape(
     counted = checked(first if counted.body is first.body else simplify(counted), "simplified")
     settled = checked(settle_sizes(counted, not stretches), "settled")
     if bounds:
-        settled = checked(settle_indices(settled, not stretches, strategy.alone), "bounded")
+        settled = checked(settle_indices(settled, not stretches), "bounded")
     if launches:
         settled = checked(settle_launches(simplify(settled)), "launches settled")
     in_place = change_in_place(settled, run_again or strategy.trips == "again", not stretches)

@@ -222,14 +222,13 @@ def derivative_of(function: Any) -> Derivative | None:
     return found if isinstance(found, Derivative) else None
 
 
-def at_level(derivative: Derivative, tuned: bool, alone: bool = False) -> Derivative:
-    """The same derivative, and those that it is made of, as one reads them; or, `tuned`, as they are compiled. `alone`:
-    as code that stands for itself, in a file."""
+def at_level(derivative: Derivative, tuned: bool) -> Derivative:
+    """The same derivative, and those that it is made of, as one reads them; or, `tuned`, as they are compiled."""
     inner = derivative.function
     return dataclasses.replace(
         derivative,
-        function=at_level(inner, tuned, alone) if isinstance(inner, Derivative) else inner,
-        strategy=dataclasses.replace(derivative.strategy, tuned=tuned, alone=alone),
+        function=at_level(inner, tuned) if isinstance(inner, Derivative) else inner,
+        strategy=dataclasses.replace(derivative.strategy, tuned=tuned),
     )
 
 
