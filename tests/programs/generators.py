@@ -445,3 +445,45 @@ def a_generator_in_a_generator(x):
                 yield v
 
     return sum(outer(3))
+
+
+def powers(x):
+    term, k = 1.0, 0
+    while True:
+        yield term
+        k += 1
+        term *= x / k
+
+
+@add(lambda: (0.7,))
+def endless_while_a_test_holds(x):
+    total = 0.0
+    for term in itertools.takewhile(lambda term: abs(term) > 1e-3, powers(x)):
+        total += term
+    return total + sum(itertools.takewhile(lambda term: term > 0.1, powers(x * x)))
+
+
+@add(lambda: (0.7,))
+def endless_and_filtered(x):
+    small = filter(lambda term: term < 0.5, powers(x))
+    return sum(v * k for k, v in zip(range(3), small)) + sum(
+        itertools.islice(itertools.filterfalse(math.isinf, powers(x)), 3)
+    )
+
+
+@add(lambda: (0.7,))
+def asked_until_the_answer_is_known(x):
+    return x * any(powers(x)) + all(v > 0.0 for v in itertools.islice(powers(x), 3)) * x**2
+
+
+def pair(x):
+    yield x
+    yield x * x + 1.0
+
+
+@add(lambda: (0.7,))
+def chained_picked_and_dropped(x):
+    total = sum(itertools.chain(pair(x), pair(x * x))) + sum(itertools.compress(pair(x), [True, False]))
+    for product in itertools.starmap(lambda a, b: a * b, zip(pair(x), [x, 2.0])):
+        total += product
+    return total * list(itertools.dropwhile(lambda v: v < 1.0, pair(x)))[0]

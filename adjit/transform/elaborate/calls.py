@@ -59,6 +59,7 @@ from adjit.transform.elaborate.builtin_calls import (
 from adjit.transform.elaborate.containers import list_method, listed
 from adjit.transform.elaborate.control import checkpointed, for_option, of_option
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
+from adjit.transform.elaborate.iterables import in_turn
 from adjit.transform.elaborate.kernels import CudaName, attribute_of_cuda, call_of_cuda, check_called, in_kernel
 from adjit.transform.elaborate.of_numba.declared import called_by_address
 from adjit.transform.elaborate.of_numba.generalized import of_guvectorize
@@ -111,7 +112,7 @@ from adjit.transform.elaborate.values.lists import displayed, elements
 from adjit.transform.elaborate.values.names import now, viewed_now
 from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.values.scalars import Options
-from adjit.transform.elaborate.values.streams import all_of_stream, asked_one_by_one, of_items
+from adjit.transform.elaborate.values.streams import all_of_stream, asked_one_by_one, of_items, opened_stream
 from adjit.transform.elaborate.values.texts import Unknown, is_texts, known_object, made_of_texts
 from adjit.transform.elaborate.values.values import (
     LEAF,
@@ -346,6 +347,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if not is_held and (found := _for_option(frame, function, args, named)) is not None:
         return found
     if not is_held and not (_is_hashable(callee) and (callee in RUNNING_THROUGH or callee in LAZY)):
+        if callee in (any, all) and (found := in_turn(frame, callee, args, named)) is not None:
+            return found
         if function in (Static(any), Static(all)):
             args = [asked_one_by_one(frame, function.value.__name__, a) for a in args]
         args = [all_of_stream(frame, a) for a in args]
@@ -439,9 +442,14 @@ def _takes_parts(frame: Frame) -> bool:
     return not frame.is_rule and call is not None and parts_are_read(frame.source.node, call)
 
 
-def _looked_at_now(frame: Frame, callee: Any, one: Value) -> Value:
-    """An argument of zip, map and the like, as it is when that is run through."""
-    return viewed_now(frame, one if callee in RUNNING_THROUGH else all_of_stream(frame, one))
+def _run_through(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """What zip, map and the like give; their arguments are looked at when that is run through."""
+    if callee not in RUNNING_THROUGH:
+        args = [opened_stream(frame, one) for one in args]
+        if (found := in_turn(frame, callee, args, named)) is not None:
+            return found
+        args = [all_of_stream(frame, one) for one in args]
+    return INTRINSICS[callee](frame, [viewed_now(frame, one) for one in args], dict(named))
 
 
 def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
@@ -469,7 +477,7 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return of_items(
             ctx,
             callee.__name__,
-            lambda user: INTRINSICS[callee](user, [_looked_at_now(user, callee, one) for one in made], dict(named)),
+            lambda user: _run_through(user, callee, made, named),
             through=frozenset().union(*map(looked_at, made)),
         )
     if _is_hashable(callee) and callee in INTRINSICS:

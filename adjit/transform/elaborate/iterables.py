@@ -13,7 +13,7 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,9 @@ from adjit.transform import ir
 from adjit.transform.elaborate.containers import append, get_item, listed
 from adjit.transform.elaborate.control import REDUCED, conditional, either_value
 from adjit.transform.elaborate.operators import binary, both, either, truth
+from adjit.transform.elaborate.ordering import written
 from adjit.transform.elaborate.python_builtins import known_items, length, part_of_range
-from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values import algorithms, complexes, scalars
 from adjit.transform.elaborate.values.arrays import array_of, shape_of
 from adjit.transform.elaborate.values.changing import is_run_through
 from adjit.transform.elaborate.values.checks import require
@@ -546,7 +547,26 @@ ONCE = frozenset((
 LAZY = ONCE - {itertools.combinations, itertools.permutations, itertools.product}
 
 # What takes the items of a generator one by one, as somebody runs through it.
-RUNNING_THROUGH = frozenset((enumerate, zip, map, itertools.islice, iter, next, tuple))
+RUNNING_THROUGH = frozenset((
+    enumerate, zip, map, itertools.islice, iter, next, tuple, itertools.takewhile, itertools.dropwhile,
+    itertools.filterfalse, itertools.compress,
+))  # fmt: skip
+
+# What does so where one of its arguments is a generator; of lists it makes lists.
+_IN_TURN: dict[Any, Handler] = {
+    any: written(algorithms.is_any),
+    all: written(algorithms.are_all),
+    filter: written(algorithms.filtered),
+    itertools.chain: written(algorithms.chained),
+    itertools.starmap: written(algorithms.starmapped),
+}
+
+
+def in_turn(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """A call of what takes the items of a generator only as far as its own are used; None if no argument is one."""
+    is_any = any(stream.run is not None for stream in map(as_stream, args) if stream is not None)
+    return _IN_TURN[callee](frame, list(args), dict(named)) if is_any and callee in _IN_TURN else None
+
 
 ITERABLES: dict[Any, Handler] = {
     reversed: takes("reversed", "sequence", _reversed),

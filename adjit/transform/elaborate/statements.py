@@ -852,6 +852,14 @@ def _trips_while(frame: Frame, node: cst.While, apart: int = 0) -> None:
         extents = [o for o in trips.ops if isinstance(o, ir.Extent) and any(o.array is a for a in trips.args)]
         tested = tuple(cloner.op(o) for o in (*extents, *ops))
         region, stopping = ir.Region(own, tested, (cloner.operand(held),)), stops or test is None
+        is_endless = held == ir.boolean(True) and not stopping
+        if is_endless and not any(isinstance(op, ir.Raise) for op in ir.walk(trips.body())):
+            raise ctx.unsupported(
+                "a loop that never ends",
+                "Loop over the generator with `break`." if frame.giving else "Leave it by `break` or `return`.",
+                why="All items of a generator without an end are asked for." if frame.giving else "",
+                node=node.test,
+            )
         return ir.While(
             inits=trips.inits, test=region, body=trips.body(), outs=trips.outs, stops=stopping, origin=origin
         )

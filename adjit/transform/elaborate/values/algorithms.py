@@ -433,6 +433,41 @@ def takewhile(predicate: Any, iterable: Any) -> Any:
         yield item
 
 
+def filtered(predicate: Any, iterable: Any) -> Any:
+    """Python's filter."""
+    for item in iterable:
+        if item if predicate is None else predicate(item):
+            yield item
+
+
+def is_any(iterable: Any) -> Any:
+    """Python's any."""
+    for item in iterable:  # noqa: SIM110
+        if item:
+            return True
+    return False
+
+
+def are_all(iterable: Any) -> Any:
+    """Python's all."""
+    for item in iterable:  # noqa: SIM110
+        if not item:
+            return False
+    return True
+
+
+def chained(*iterables: Any) -> Any:
+    """itertools.chain."""
+    for one in iterables:
+        yield from one
+
+
+def starmapped(function: Any, iterable: Any) -> Any:
+    """itertools.starmap."""
+    for arguments in iterable:
+        yield function(*arguments)
+
+
 def dropwhile(predicate: Any, iterable: Any) -> Any:
     """itertools.dropwhile."""
     is_begun = False
