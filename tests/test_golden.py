@@ -8,6 +8,7 @@ import runpy
 import numpy as np
 import pytest
 
+from tests.golden.container_primals import CONTAINERS
 from tests.golden.generate import OUTPUTS, generated, golden
 from tests.golden.primals import CASES, TUNED
 
@@ -58,5 +59,6 @@ def test_output_is_right(case, tuned):
 
 def test_no_output_is_left_over():
     files = {file.stem for file in golden(CASES[0]).parent.glob("*.py")}
-    assert files - {"__init__", "generate", "primals"} == {case.name for case in CASES}
+    assert files - {"__init__", "container_primals", "generate", "primals"} == {case.name for case in CASES}
+    assert {file.stem for file in golden(CONTAINERS[0]).parent.glob("*.py")} == {case.name for case in CONTAINERS}
     assert {file.stem for file in golden(CASES[0], tuned=True).parent.glob("*.py")} == TUNED

@@ -10,15 +10,20 @@ from tempfile import TemporaryDirectory
 
 from adjit.api.dispatch import Options, derive
 from adjit.transform.pipeline import Derivative
+from tests.golden.container_primals import CONTAINERS
 from tests.golden.primals import CASES, TUNED, Case
 
 KINDS = {"reverse": "grad", "value": "value_and_grad", "forward": "jvp"}
 # Each case as it is read, and some as they are compiled, too.
-OUTPUTS = [*((case, False) for case in CASES), *((case, True) for case in CASES if case.name in TUNED)]
+OUTPUTS = [
+    *((case, False) for case in (*CASES, *CONTAINERS)),
+    *((case, True) for case in CASES if case.name in TUNED),
+]
 
 
 def golden(case: Case, tuned: bool = False) -> Path:
-    return Path(__file__).parent / ("tuned" if tuned else ".") / f"{case.name}.py"
+    folder = "tuned" if tuned else "." if case.name in {each.name for each in CASES} else "containers"
+    return Path(__file__).parent / folder / f"{case.name}.py"
 
 
 def generated(case: Case, tuned: bool = False) -> str:

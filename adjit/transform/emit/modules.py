@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit, objmode
 from numba.extending import is_jitted
 
-from adjit.errors import AdjitError
+from adjit.errors import AdjitError, with_cells
 from adjit.transform import ir
 from adjit.transform.emit import special
 from adjit.transform.emit.bundled import Bundle, Untyped
@@ -160,7 +160,7 @@ class _Head:
     def _definition(self, value: Any) -> str:
         """The text of a function or an error of ours, after what it needs was added."""
         if isinstance(value, type) and "__init__" in vars(value):
-            return libcst.parse_module(inspect.getsource(value)).visit(Untyped()).code.strip()
+            return libcst.parse_module(inspect.getsource(value)).visit(Untyped()).visit(_WithoutCells()).code.strip()
         if isinstance(value, type):
             base = value.__bases__[0]
             own = base.__name__ if base is not AdjitError else "Exception"
@@ -214,6 +214,14 @@ def _said(node: libcst.BaseExpression) -> libcst.BaseExpression:
             text = "".join(f + ("" if name is None else f"<{code(next(values).value)}>") for f, name, _, _ in fields)
             return libcst.SimpleString(ir.quoted(text))
     return libcst.SimpleString(ir.quoted(f"<{code(node)}>"))
+
+
+class _WithoutCells(libcst.CSTTransformer):
+    """Messages that do not look for the cells of a notebook, which a saved module is not part of."""
+
+    def leave_Call(self, original_node: libcst.Call, updated_node: libcst.Call) -> libcst.BaseExpression:
+        is_of_cells = isinstance(updated_node.func, libcst.Name) and updated_node.func.value == with_cells.__name__
+        return updated_node.args[0].value if is_of_cells else updated_node
 
 
 class _Bare(libcst.CSTTransformer):
