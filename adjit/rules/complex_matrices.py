@@ -157,15 +157,15 @@ def hermitian_eigenvalues_dot(real, imag, real_dot, imag_dot, *, y):
     return np.diag(inner.real).copy()
 
 
-def over_gaps(inner, values, nearest):
-    """What each eigenvector takes of the others: elements over the differences of their eigenvalues; nothing of those
-    whose eigenvalues are no more than `nearest` apart, as `factorisations` has it."""
+def over_gaps(inner, values, nearest, otherwise):
+    """What each eigenvector takes of the others: elements over the differences of their eigenvalues; `otherwise` of
+    those whose eigenvalues are equal, to rounding, as `factorisations` has it."""
     mixed = np.zeros(inner.shape, inner.dtype)
     for j in range(values.size):
         for i in range(values.size):
             gap = values[j] - values[i]
-            if i != j and abs(gap) > nearest:
-                mixed[i, j] = inner[i, j] / gap
+            if i != j:
+                mixed[i, j] = inner[i, j] / gap if abs(gap) > nearest else otherwise * inner[i, j]
     return mixed
 
 
@@ -174,7 +174,7 @@ def hermitian_spectrum_dot(real, imag, real_dot, imag_dot, *, y, wanted):
     values, real_vectors, imag_vectors = y
     vectors = complex_of(real_vectors, imag_vectors)
     inner = in_terms_of(vectors, real_dot, imag_dot)
-    moved = np.dot(vectors, over_gaps(inner, values, -1.0 if wanted[0] else rounding_of(values, real)))
+    moved = np.dot(vectors, over_gaps(inner, values, rounding_of(values, real), np.nan if wanted[0] else 0.0))
     for j in range(values.size):
         # LAPACK turns each so that its first component that is not zero is real
         first = 0
@@ -238,7 +238,8 @@ def spectrum_dot(a, a_dot, y, wanted):
     values, vectors = complex_of(y[0], y[1]), complex_of(y[2], y[3])
     check_independent(vectors, np.finfo(a.dtype).eps)
     inner = np.linalg.solve(vectors, np.dot(a_dot, vectors))
-    moved = np.dot(vectors, over_gaps(inner, values, -1.0 if wanted[0] or wanted[1] else rounding_of(values, a)))
+    otherwise = np.nan if wanted[0] or wanted[1] else 0.0
+    moved = np.dot(vectors, over_gaps(inner, values, rounding_of(values, a), otherwise))
     for j in range(values.size):
         # they keep length 1, and the largest component real
         stretch = np.sum(np.conj(vectors[:, j]) * moved[:, j]).real

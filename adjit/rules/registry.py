@@ -39,16 +39,18 @@ class Spectral:
     """What gives values and vectors in pairs.
 
     function: (*args, cuts) -> the results, the number of each value's space, and the matrix that equal values are
-              mixed by; see `of_spectra.equal_values`
+              mixed by, or that times the vectors, in parts; see `of_spectra.equal_values`
     moved:    (change, slope) -> 0, which moves by the slope times the change of a zero
     values:   which result has the values
     vectors:  result -> the axis along which its vectors are counted
+    in_parts: whether they are the real and the imaginary parts of the same vectors
     """
 
     function: Callable[..., Any]
     moved: Callable[..., Any]
     values: int
     vectors: Mapping[int, int]
+    in_parts: bool = False
 
 
 BUILTIN_MODULES = (
@@ -193,12 +195,12 @@ class Table:
         return self._beside(callees, lambda known, rule: replace(known, in_parts=rule))
 
     def spectral(
-        self, callee: Any, moved: Callable[..., Any], values: int, vectors: Mapping[int, int]
+        self, callee: Any, moved: Callable[..., Any], values: int, vectors: Mapping[int, int], in_parts: bool = False
     ) -> Callable[[Rule], Rule]:
         """Registers a substitute for the op where only spaces of equal values matter. Its rule comes first."""
 
         def changed(known: Entry, rule: Callable[..., Any]) -> Entry:
-            return replace(known, spectral=Spectral(rule, moved, values, vectors))
+            return replace(known, spectral=Spectral(rule, moved, values, vectors, in_parts))
 
         return self._beside((callee,), changed)
 

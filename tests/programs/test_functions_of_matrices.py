@@ -159,11 +159,45 @@ def shrunk(a):
     return np.sum((u * np.maximum(s - 0.3, 0.0)) @ vt * WEIGHTS)
 
 
+def with_a_floor(a):
+    w, v = np.linalg.eigh(a)
+    w[w < 1.5] = 1.5
+    return np.sum(v @ np.diag(w) @ v.T * WEIGHTS)
+
+
+def changed_in_place_several_times(a):
+    w, v = np.linalg.eigh(a)
+    f = w.copy()
+    f *= w
+    f[f > 9.0] = 9.0
+    f[:] = np.clip(f, 1.5, 8.0) + w
+    return np.sum((v * f) @ v.T * WEIGHTS)
+
+
+def chosen_in_a_loop(a):
+    w, v = np.linalg.eigh(a)
+    f = np.zeros(w.size)
+    for k in range(w.size):
+        if w[k] > 1.5:
+            f[k] = 1.0 / w[k]
+        elif w[k] > 0.5:
+            f[k] = w[k] ** 2
+            f[k] += 1.0
+    return np.sum((v * f) @ v.T * WEIGHTS)
+
+
+def hard_threshold(a):
+    u, s, vt = np.linalg.svd(a)
+    s[s < 1.5] = 0.0
+    return np.sum((u * s) @ vt * WEIGHTS)
+
+
 EVERYWHERE = [
     [scaled_columns, diagonal, scaled_rows, einstein_sum, vector, regularised_solve],
     [whitened, inverse_above_a_bound, squares, squares_of_each_row, lyapunov],
     [loops, outer_products, in_a_helper_and_twice, in_a_loop_over_times],
-    [of_singular_values, shrunk],
+    [of_singular_values, shrunk, hard_threshold],
+    [with_a_floor, changed_in_place_several_times, chosen_in_a_loop],
 ]
 
 
@@ -231,7 +265,7 @@ def of_zeros(a):
 
 def of_zeros_not_followed(a):
     w, v = np.linalg.eigh(a)
-    w[w > 9.0] = 0.0
+    w = np.sort(w)
     return np.sum((v * w) @ v.T * WEIGHTS)
 
 
@@ -392,10 +426,23 @@ def test_what_depends_on_values_in_other_ways_is_right_or_nan(functions):
             np.testing.assert_allclose(forward[known], reverse[known], rtol=1e-8, atol=1e-9 * np.abs(wanted).max())
 
 
-def replaced_in_place(a):
+def replaced_by_position(a):
     w, v = np.linalg.eigh(a)
-    w[w < 0.5] = 0.0
+    w[0] = 0.5
     return np.sum((v * w) @ v.T * WEIGHTS)
+
+
+def replaced_in_order(a):
+    w, v = np.linalg.eigh(a)
+    for k in range(1, w.size):
+        w[k] = w[k] + w[k - 1]
+    return np.sum((v * w) @ v.T * WEIGHTS)
+
+
+def columns_by_a_mask(a):
+    w, v = np.linalg.eigh(a)
+    keep = w > 0.5
+    return np.sum((v[:, keep] / w[keep]) @ v[:, keep].T * WEIGHTS)
 
 
 def filled_before_it_is_read(a):
@@ -409,7 +456,9 @@ def filled_before_it_is_read(a):
     return np.sum(found * WEIGHTS)
 
 
-@pytest.mark.parametrize("function", [replaced_in_place, filled_before_it_is_read])
+@pytest.mark.parametrize(
+    "function", [replaced_by_position, replaced_in_order, columns_by_a_mask, filled_before_it_is_read]
+)
 def test_what_is_not_followed_is_nan_and_never_wrong(function):
     with np.errstate(all="ignore"):
         for derivative in (adjit.grad, adjit.jacfwd):

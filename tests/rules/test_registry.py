@@ -33,7 +33,7 @@ ORDERS_OF_ROOTS = (
 # those of factorisations (tests/programs/test_functions_of_matrices.py).
 OF_SPECTRA = (
     factorisations.turns, factorisations.turns_asked_for, equal_values.moved,
-    equal_values.spectrum, equal_values.singular_spectrum,
+    equal_values.spectrum, equal_values.singular_spectrum, equal_values.hermitian_spaces,
 )  # fmt: skip
 OWN = (reassociable_add, reassociable_sub, *OF_SPECTRA, *(f.py_func for f in OF_SPECTRA))
 

@@ -16,6 +16,8 @@ the vectors themselves matter there, and if the values are equal nan or inf is r
 import numba
 import numpy as np
 
+from adjit.rules.complex_matrices import hermitian_spectrum, in_terms_of
+from adjit.rules.complex_numbers import complex_of
 from adjit.rules.factorisations import (
     eigenvalues_dot,
     of_lower,
@@ -25,6 +27,7 @@ from adjit.rules.factorisations import (
     spectral_bar,
     symmetric,
     turns,
+    turns_asked_for,
 )
 from adjit.rules.registry import builtin
 
@@ -103,6 +106,52 @@ def spectrum_adjoint(a, cuts, *, y, y_bar, wanted):
     if wanted[3]:
         inner = between_equal(inner, y_bar[3], spaces)
     return of_lower(np.dot(np.dot(vectors, inner), vectors.T))
+
+
+# ------------------------------------------------------------------------------- eigenvalues of Hermitian matrices
+
+
+@numba.njit
+def hermitian_spaces(real, imag, cuts):
+    """The same of complex vectors, in parts; and instead of the mixing, what it makes of them."""
+    values, real_vectors, imag_vectors = hermitian_spectrum(real, imag)
+    spaces = spaces_of(values, cuts, rounding_of(values, real))
+    mixed = np.zeros((spaces.size, spaces.size), real.dtype)
+    return values, real_vectors, imag_vectors, spaces, mixed, mixed.copy()
+
+
+builtin.spectral(hermitian_spectrum, moved, values=0, vectors={1: 1, 2: 1}, in_parts=True)(hermitian_spaces)
+
+
+@tangent(hermitian_spaces)
+def hermitian_spaces_dot(real, imag, cuts, real_dot, imag_dot, *, y):
+    values, real_vectors, imag_vectors, spaces = y[:4]
+    vectors = complex_of(real_vectors, imag_vectors)
+    inner = in_terms_of(vectors, real_dot, imag_dot)
+    turn = complex_of(turns(inner.real.copy(), values, spaces), turns(inner.imag.copy(), values, spaces))
+    vectors_dot, mixed_dot = np.dot(vectors, turn), np.zeros((spaces.size, spaces.size), inner.dtype)
+    if spaces.size > 0:
+        mixed_dot = np.dot(vectors, between_equal(mixed_dot, inner, spaces))
+    values_dot = np.diag(inner.real).copy()
+    return values_dot, vectors_dot.real, vectors_dot.imag, spaces, mixed_dot.real, mixed_dot.imag
+
+
+@adjoint(hermitian_spaces)
+def hermitian_spaces_adjoint(real, imag, cuts, *, y, y_bar, wanted):
+    values, real_vectors, imag_vectors, spaces = y[:4]
+    vectors = complex_of(real_vectors, imag_vectors)
+    inner = np.zeros_like(vectors)
+    if wanted[1] or wanted[2]:
+        turn = np.dot(vectors.conj().T, complex_of(y_bar[1], y_bar[2]))
+        real_turn, imag_turn = turn.real.copy(), turn.imag.copy()
+        inner = complex_of(turns_asked_for(real_turn, values, spaces), turns_asked_for(imag_turn, values, spaces))
+    if wanted[0]:
+        for k in range(values.size):
+            inner[k, k] = y_bar[0][k]
+    if spaces.size > 0 and (wanted[4] or wanted[5]):
+        inner = between_equal(inner, np.dot(vectors.conj().T, complex_of(y_bar[4], y_bar[5])), spaces)
+    found = np.dot(np.dot(vectors, inner), vectors.conj().T)
+    return of_lower(found.real.copy()), np.tril(found.imag - found.imag.T)
 
 
 # ------------------------------------------------------------------------------------------------- singular values

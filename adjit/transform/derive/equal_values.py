@@ -18,6 +18,7 @@ both of its factors. Nothing of it is run where no values are equal.
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -27,10 +28,13 @@ from numba import types
 
 from adjit.rules.registry import lookup
 from adjit.transform import ir
-from adjit.transform.analysis.extents import ndim
+from adjit.transform.analysis.extents import is_product, ndim
+from adjit.transform.analysis.uses import Uses
 from adjit.transform.derive.activity import is_constant
+from adjit.transform.derive.changed_arrays import fill_anew
+from adjit.transform.derive.phases import check_phases
 from adjit.transform.derive.rule_bodies import Partials, context
-from adjit.transform.derive.spaces import ALL, Spaces, Unproven
+from adjit.transform.derive.spaces import ALL, InPlace, Spaces, Unproven, axes_of_base, is_square
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
@@ -52,9 +56,37 @@ def mix_equal_values(function: ir.Function, build: BuildDerivative) -> ir.Functi
             return function
         assert isinstance(call, ir.Call)
         try:
-            function = _Mixing(function, call, build).run()
+            function = _mixed(function, call, build)
         except Unproven:
             unproven.add(call)
+
+
+def _mixed(function: ir.Function, call: ir.Call, build: BuildDerivative) -> ir.Function:
+    entry = lookup(call.callee)
+    if entry is not None and entry.spectral is not None and entry.spectral.in_parts:
+        function = _with_squared_parts(function)
+    while True:
+        try:
+            return _Mixing(function, call, build).run()
+        except InPlace as found:
+            function = fill_anew(function, found.store)
+
+
+def _with_squared_parts(function: ir.Function) -> ir.Function:
+    """The function with re * re + im * im for hypot(re, im) ** 2, as abs(z) ** 2 is written."""
+    made, instead = function.body.made, dict[ir.Op, Sequence[ir.Op]]()
+    for op in function.body.inside:
+        if not isinstance(op, ir.Call) or not is_square(op):
+            continue
+        size = made.get(op.args[0])
+        if isinstance(size, ir.Call) and ir.canonical(size.callee) is math.hypot:
+            b = ir.Builder(op.origin)
+            parts = [b.call(operator.mul, a, a, type=op.outs[0].type) for a in size.args]
+            b.emit(ir.Call(callee=operator.add, args=tuple(parts), outs=op.outs))
+            instead[op] = b.ops
+            if all(user in instead for user in function.analysis(Uses).users[size.outs[0]]):
+                instead[size] = ()
+    return ir.with_body(function, ir.replaced(function.body, instead))
 
 
 def _is_spectral(op: ir.Op) -> bool:
@@ -73,8 +105,13 @@ class _Mixing:
         self.spectral = entry.spectral
         self.spaces = Spaces(function, call, entry.spectral)
         self.uses = self.spaces.uses
-        dtype = array_type_of(call.outs[0]).dtype
-        self.mixing = ir.Var("mixing", array_type(dtype, 2))
+        if self.spectral.in_parts:
+            home = self.uses.home[call]
+            check_phases(self.spaces, home, home.ops.index(call) + 1)
+        kind = array_type(array_type_of(call.outs[0]).dtype, 2)
+        parts = [call.outs[k] for k in self.spectral.vectors] if self.spectral.in_parts else []
+        self.turned: dict[ir.Operand, ir.Var] = {out: dataclasses.replace(out) for out in parts}
+        self.mixed_by = [*self.turned.values()] or [ir.Var("mixing", kind)]
 
     def run(self) -> ir.Function:
         roots: dict[ir.Op, list[ir.Store | ir.Var]] = {}
@@ -122,7 +159,7 @@ class _Mixing:
             b.store(cuts, (ir.integer(k),), found)
         args = (*self.call.args, cuts)
         spaces = ir.Var("spaces", array_type(types.int64, 1))
-        b.emit(ir.Call(callee=self.spectral.function, args=args, outs=(*self.call.outs, spaces, self.mixing)))
+        b.emit(ir.Call(callee=self.spectral.function, args=args, outs=(*self.call.outs, spaces, *self.mixed_by)))
         return b.ops
 
     def mixed(self, root: ir.Op, what: Sequence[ir.Store | ir.Var]) -> Sequence[ir.Op]:
@@ -131,7 +168,7 @@ class _Mixing:
         plain = {out: dataclasses.replace(out) for out in totals}
         b = ir.Builder(root.origin)
         b.emit(ir.with_parts(root, root.operands, root.regions, [plain.get(out, out) for out in root.results]))
-        is_any = b.call(operator.gt, b.extent(self.mixing, 0), ir.integer(0), type=types.boolean, name="has_equal")
+        is_any = b.call(operator.gt, b.extent(self.mixed_by[0], 0), ir.integer(0), type=types.boolean, name="has_equal")
         with b.region() as inside:
             change = _Change(self, root, b)
             for store in what:
@@ -160,7 +197,7 @@ class _Change:
     """
 
     def __init__(self, mixing: _Mixing, root: ir.Op, builder: ir.Builder):
-        self.spaces, self.mixing, self.root, self.builder = mixing.spaces, mixing.mixing, root, builder
+        self.spaces, self.mixing, self.root, self.builder = mixing.spaces, mixing.mixed_by[0], root, builder
         self.zero_moved = mixing.spectral.moved
         self.made, self.uses = mixing.spaces.made, mixing.uses
         self.context = context(builder, mixing.build)
@@ -169,6 +206,7 @@ class _Change:
         self.found: dict[ir.Operand, ir.Operand] = {}
         self.around = Env()
         self._turned: dict[tuple[ir.Operand, int], ir.Var] = {}
+        self._turned_parts = mixing.turned
         self._carried: dict[tuple[ir.Operand, ir.Operand], ir.Operand] = {}
         self._known: dict[tuple[object, ...], tuple[Env, list[ir.Op], ir.Operand | None]] = {}
         self._visible = mixing.spaces.defined_before(root)
@@ -249,6 +287,10 @@ class _Change:
         """A product of an array of degree 2 with a function of the values."""
         (left, right), (out,) = op.args, op.outs
         rank = ndim(left) - 1
+        diagonal = next((a for a in op.args if a in self.spaces.diagonal), None)
+        if diagonal is not None:
+            self.scaled(op, diagonal)
+            return
 
         def total(places: Sequence[ir.Operand]) -> ir.Operand:
             def trip(counter: ir.Operand, total: ir.Operand) -> Sequence[ir.Operand]:
@@ -274,6 +316,20 @@ class _Change:
             )
         else:
             self.found[out] = total(())
+
+    def scaled(self, op: ir.Call, diagonal: ir.Operand) -> None:
+        """A product of parts of vectors with a function of the values on a diagonal."""
+        (left, right), (out,) = op.args, op.outs
+        store = self.spaces.diagonal[diagonal]
+        vectors, axis = (left, ndim(left) - 1) if diagonal is right else (right, 0)
+        turned = self.turned_array(vectors, axis, ALL)
+
+        def add(places: tuple[ir.Var, ...]) -> None:
+            slope = self.slope(store.value, store.index[0], Env({store.index[0]: places[axis]}))
+            if slope is not None:
+                self.builder.store(out, places, self.moved(self.builder.load(turned, places), slope), add=True)
+
+        self.builder.nest(self.builder.shape(out), add)
 
     # --------------------------------------------------------------------------------------------------- changes
 
@@ -381,6 +437,9 @@ class _Change:
             kind = array_type_of(array)
             if array not in self._visible or kind.ndim > 2 or kind.dtype != array_type_of(self.mixing).dtype:
                 raise Unproven
+            if self._turned_parts:
+                self._turned[key] = self.turned_part(array, axis)
+                return self._turned[key]
             mixing = self.part(of)
             with self.builder.region(self.head):
                 args = (array, mixing) if axis == kind.ndim - 1 else (mixing, array)
@@ -388,6 +447,43 @@ class _Change:
                     np.dot, *args, type=array_type(kind.dtype, kind.ndim), name="turned"
                 )
         return self._turned[key]
+
+    def turned_part(self, array: ir.Operand, axis: int) -> ir.Var:
+        """The same of what is made of the parts of complex vectors."""
+        if array in self._turned_parts:
+            return self._turned_parts[array]
+        op, (out, *_) = self.made[array], self.made[array].results
+        if isinstance(op, ir.Transpose | ir.Slice):
+            from_base = op.axes if isinstance(op, ir.Transpose) else axes_of_base(op)
+            operands = [self.turned_array(op.base, from_base[axis], ALL), *op.operands[1:]]
+        elif isinstance(op, ir.Call) and is_product(op):
+            left, right = op.args
+            behind = axis - ndim(left) + 2
+            if behind > 0:
+                operands = [left, self.turned_array(right, behind, ALL)]
+            else:
+                operands = [self.turned_array(left, axis, ALL), right]
+        else:
+            return self.filled(array, axis)
+        made = op.rebuilt(operands, (), [dataclasses.replace(out)])
+        with self.builder.region(self.head):
+            self.builder.emit(made)
+        return made.results[0]
+
+    def filled(self, array: ir.Operand, axis: int) -> ir.Var:
+        with self.builder.region(self.head):
+            new = ir.Var("turned", array_type(array_type_of(array).dtype, ndim(array)))
+            shape = self.builder.shape(array)
+            self.builder.emit(ir.Alloc(shape=shape, out=new))
+
+            def fill(places: tuple[ir.Var, ...]) -> None:
+                env = Env({one: one for one in places})
+                found = self.inlined(array, places, places[axis], env, self.turned)
+                zero = typed_const(0, array_type_of(array).dtype)
+                self.builder.store(new, places, zero if found is None else found)
+
+            self.builder.nest(shape, fill)
+        return new
 
     def part(self, of: ir.Span) -> ir.Var:
         """The mixing of the pairs in a slice."""
@@ -459,8 +555,10 @@ class _Change:
             raise Unproven
         store = self.spaces.stored(array)
         nest = self.uses.within(store, self.uses.home[self.made[array]])
-        if store.add or nest is None or not all(isinstance(op, ir.For) for op in nest[:-1]):
+        if store.add or nest is None:
             raise Unproven
+        if not all(isinstance(op, ir.For) for op in nest[:-1]):
+            raise InPlace(store)
         inner = Env(env)
         inner.update({own: self.value(place, env) for own, place in zip(store.index, index, strict=True)})
         return store, inner
@@ -474,6 +572,8 @@ class _Change:
                 for k, axis in enumerate(view.axes):
                     turned[axis] = index[k]
                 array, index = view.base, turned
+            elif isinstance(view, ir.Copy) and not self.spaces.aliases.is_written(array):
+                array = view.source
             elif isinstance(view, ir.Slice) and all(not isinstance(s, ir.Span) or s == ALL for s in view.selectors):
                 rest, found = iter(index), []
                 for s in view.selectors:
@@ -590,7 +690,7 @@ class _Change:
                 for change, other in zip(changes, op.args[::-1], strict=True)
             ]
             return self.plus(*terms)
-        if first is not None and (callee is np.square or (callee is operator.pow and ir.is_literal(op.args[1], 2))):
+        if first is not None and is_square(op):
             twice = self.times(typed_const(2, op.outs[0].type), self.value(op.args[0], env))
             return self.times(twice, first)
         raise Unproven

@@ -38,6 +38,13 @@ class Unproven(Exception):
     """It may matter which vectors of a space there are."""
 
 
+class InPlace(Exception):
+    """An array that is followed is stored into more than once, or only where a condition holds."""
+
+    def __init__(self, store: ir.Store):
+        self.store = store
+
+
 class Index(NamedTuple):
     """An axis along which pairs are counted: those of a slice, and the degree."""
 
@@ -86,6 +93,21 @@ def _length(of: ir.Span) -> ir.Span:
     return ALL if of == BACKWARDS else of
 
 
+def axes_of_base(view: ir.Slice) -> list[int]:
+    """Which axis of the base each one of a slice is; -1 for a new one."""
+    of_base = (s for s in view.selectors if not isinstance(s, ir.NewAxis))
+    kept = (k for k, s in enumerate(of_base) if isinstance(s, ir.Span))
+    return [-1 if isinstance(s, ir.NewAxis) else next(kept) for s in view.selectors if not isinstance(s, ir.At)]
+
+
+def is_square(op: ir.Call) -> bool:
+    """Whether a number is multiplied by itself."""
+    callee, args = ir.canonical(op.callee), op.args
+    if callee is operator.mul:
+        return args[0] is args[1]
+    return callee is np.square or (callee is operator.pow and ir.is_literal(args[1], 2))
+
+
 _SAME_DEGREE = (operator.neg, operator.pos, ir.cast)
 
 
@@ -100,7 +122,8 @@ class Spaces:
         self.uses = function.analysis(Uses)
         self.aliases = function.analysis(Aliases)
         self.values = call.outs[spectral.values]
-        self.is_square = len(spectral.vectors) == 1
+        self.is_square = spectral.in_parts or len(spectral.vectors) == 1
+        self.vectors: list[ir.Operand] = [call.outs[k] for k in spectral.vectors]
         self.arrays: dict[ir.Operand, Entries] = {self.values: Entries((Index(ALL, 0),))}
         for k, axis in spectral.vectors.items():
             axes = [Index(ALL, 1) if n == axis else None for n in range(2)]
@@ -110,16 +133,16 @@ class Spaces:
         self.spans: dict[ir.Operand, ir.Span] = {}
         self.met: set[ir.Operand | ir.Store] = set()
         self.diagonals: list[ir.Store] = []
+        self.diagonal: dict[ir.Operand, ir.Store] = {}
         self.totals: list[ir.Var] = []
         self.products: list[ir.Call] = []
+        self._in_parts = spectral.in_parts
         self._conditions: list[Number] = []
         self._filled: dict[ir.Operand, Entries] = {}
         self._stores = self.aliases.stores()
         self._function = function
         self._known_before = self.defined_before(call)
         self._order = {op: k for k, op in enumerate(function.body.inside)}
-        if any(self.aliases.find(out) in self.aliases.written for out in call.outs):
-            raise Unproven
         if all(out in self.uses.held or not self.uses.users.get(out) for out in self.arrays if out is not self.values):
             # it is of the values alone
             raise Unproven
@@ -176,11 +199,16 @@ class Spaces:
             return self.counter(op.args[1])
         return index
 
+    def stores_into(self, array: ir.Operand) -> Sequence[ir.Store]:
+        return self._stores.get(self.aliases.find(array), ())
+
     def stored(self, array: ir.Operand) -> ir.Store:
         """The one store that fills an array."""
-        stores = [op for op in self.uses.users.get(array, ()) if isinstance(op, ir.Store)]
-        if len(stores) != 1:
+        stores = self.stores_into(array)
+        if not stores:
             raise Unproven
+        if len(stores) > 1:
+            raise InPlace(stores[-1])
         return stores[0]
 
     def is_whole(self, counter: ir.Operand, of: ir.Span) -> bool:
@@ -195,17 +223,19 @@ class Spaces:
         if isinstance(op, ir.Call) and op.callee is broadcast_extent:
             # the other one is as long, or of length 1; where this one is, no two values are equal
             return any(self._counts(a, of) for a in op.args)
-        if not isinstance(op, ir.Extent):
-            return False
-        index = self.entries(op.array).axes[op.axis]
+        return isinstance(op, ir.Extent) and self._is_axis(op.array, op.axis, of)
+
+    def _is_axis(self, array: ir.Operand, axis: int, of: ir.Span) -> bool:
+        """Whether an array has an element along an axis for each of the pairs."""
+        index = self.entries(array).axes[axis]
         if index is not None:
             return _length(index.of) == _length(of)
-        if op.array in self.call.args:
+        if array in self.call.args:
             return _length(of) == ALL and self.is_square
-        source = self.made.get(op.array)
-        if isinstance(source, ir.Alloc) and source.like is None:
-            return self._counts(source.shape[op.axis], of)
-        return False
+        made = self.made.get(array)
+        if not isinstance(made, ir.Alloc):
+            return False
+        return self._counts(made.shape[axis], of) if made.like is None else self._is_axis(made.like, axis, of)
 
     # ---------------------------------------------------------------------------------------------------- operations
 
@@ -286,6 +316,8 @@ class Spaces:
             self.products.append(op)
         elif one.of != two.of or (one.degree, two.degree) != (1, 1):
             raise Unproven
+        elif not self.diagonal.keys().isdisjoint(op.args):
+            self.products.append(op)
         at = {k: left.at.get(k, 0) + right.at.get(k, 0) for k in (*left.at, *right.at)}
         other = self.others(op.args[0], op) | self.others(op.args[1], op)
         found = Entries((*left.axes[:-1], *right.axes[1:]), at, other)
@@ -293,7 +325,7 @@ class Spaces:
             raise Unproven
         if any(axis is not None and axis.degree != 1 for axis in found.axes) or any(d > 2 for d in at.values()):
             raise Unproven
-        if op in self.products and not found.is_plain:
+        if op in self.products and not found.is_plain and self.diagonal.keys().isdisjoint(op.args):
             raise Unproven
         (out,) = op.outs
         if ir.is_array(out):
@@ -367,6 +399,9 @@ class Spaces:
         self.arrays[op.out] = given._replace(axes=tuple(axes))
 
     def _loaded(self, op: ir.Load) -> Number:
+        if isinstance(self.made.get(op.array), ir.Alloc) and not self.aliases.is_written(op.array):
+            # all elements are what it was filled with
+            return PLAIN
         given = self.entries(op.array)
         degrees: dict[ir.Operand, int] = dict(given.at)
         other = self.others(op.array, op)
@@ -396,16 +431,16 @@ class Spaces:
         given = [self.number(a) for a in op.args]
         if all(g is PLAIN for g in given) or not op.outs:
             return
-        (out, *others), callee = op.outs, ir.canonical(op.callee)
+        callee = ir.canonical(op.callee)
         if any(g.terms is not None for g in given):
             found = self._of_sums(op, callee, given)
         else:
             found = self._of_numbers(op, callee, given)
-        if others and found.has_vectors:
+        if len(op.outs) != 1 and found.has_vectors:
             raise Unproven
         self.numbers.update(dict.fromkeys(op.outs, found))
         if not self.met.isdisjoint(op.args) or self.meets(op):
-            self.met.add(out)
+            self.met.update(op.outs)
 
     def meets(self, op: ir.Call) -> bool:
         """Whether an operation on numbers is a product of vectors with a function of the values, of one index."""
@@ -446,7 +481,7 @@ class Spaces:
                     degrees[counter] = first.degrees.get(counter, 0) + second.degrees.get(counter, 0)
             elif callee is operator.truediv and not second.has_vectors:
                 pass
-            elif callee is np.square or (callee is operator.pow and ir.is_literal(op.args[1], 2)):
+            elif is_square(op):
                 degrees = {counter: 2 * degree for counter, degree in degrees.items()}
             else:
                 raise Unproven
@@ -489,7 +524,7 @@ class Spaces:
             raise Unproven
         if not found.is_plain:
             if self._is_seen_before(base, op):
-                raise Unproven
+                raise InPlace(op)
             self.arrays[base] = found
 
     def _stored(self, op: ir.Store, base: ir.Operand, value: Number) -> Entries | None:
@@ -497,7 +532,11 @@ class Spaces:
         made, places = self.made.get(base), list(op.index)
         if value.is_plain and base not in self.arrays:
             return Entries((None,) * len(places))
-        if base is not op.array or not isinstance(made, ir.Alloc) or made.like is not None:
+        view = self.made.get(op.array)
+        is_all = isinstance(view, ir.Slice) and {*view.selectors} == {ALL}
+        if is_all or (base in self.arrays and self._is_changed(base, op)):
+            raise InPlace(op)
+        if base is not op.array or not isinstance(made, ir.Alloc):
             return None
         is_zero = made.fill is not None and ir.is_literal(made.fill, 0)
         if not (is_zero or (made.fill is None and not op.add)):
@@ -510,16 +549,30 @@ class Spaces:
                 elif not op.add or degree == 1:
                     return None
         inside = [place for place in places if place in value.degrees]
-        if any(not self._counts(made.shape[k], self.spans[p]) for k, p in enumerate(places) if p in inside):
+        if any(not self._is_axis(base, k, self.spans[p]) for k, p in enumerate(places) if p in inside):
             return None
         if len(set(inside)) < len(inside):
             if value.has_vectors or op.add or len(places) != 2 or op.value in self.met:
                 return None
             # a function of the values along the diagonal: it turns on both sides
-            self.diagonals.append(op)
+            if not self._in_parts:
+                self.diagonals.append(op)
+            elif all(isinstance(user, ir.Store | ir.Extent | ir.Call) for user in self.uses.users[base]):
+                self.diagonal[base] = op
+            else:
+                return None
             return Entries((Index(self.spans[places[0]], 1),) * 2, {}, value.other.difference(places))
         axes = (Index(self.spans[p], value.degrees[p]) if p in inside else None for p in places)
         return Entries(tuple(axes), at, value.other.difference(places))
+
+    def _is_changed(self, array: ir.Operand, store: ir.Store) -> bool:
+        """Whether a store replaces elements that are there from elsewhere."""
+        made = self.made[array]
+        if not isinstance(made, ir.Alloc) or self._is_seen_before(array, store):
+            return True
+        before = self._stores[self.aliases.find(array)]
+        homes = [self.uses.within(op, self.uses.home[made]) for op in (*before[: before.index(store)], store)]
+        return not store.add and len({home and home[0] for home in homes}) > 1
 
     def _is_seen_before(self, array: ir.Operand, store: ir.Store) -> bool:
         """Whether an array is read, or looked at, before something is stored there."""
@@ -529,7 +582,7 @@ class Spaces:
             for name, users in self.uses.users.items()
             if ir.is_array(name)
             for op in users
-            if not isinstance(op, ir.Store | ir.Extent)
+            if not isinstance(op, (ir.Store, ir.Extent, *ir.VIEWS))
         )
 
     def _forget(self, array: ir.Operand) -> None:
