@@ -51,7 +51,7 @@ def source(
         return recorded(emit_plan(_plan_of(derivative, arg_types), fastmath))
     made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
     in_workspace = derivative.strategy.tuned and derivative.strategy.uses("workspace")
-    return recorded(emit(made, in_workspace))
+    return recorded(emit(made, in_workspace=in_workspace))
 
 
 def explained(

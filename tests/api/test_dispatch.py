@@ -69,11 +69,6 @@ def test_unknown_target():
         grad(energy, target="tpu")
 
 
-def test_star_parameters_are_refused():
-    with pytest.raises(Unsupported, match=r"the parameter \*many"):
-        grad(lambda *many: many[0])
-
-
 def test_keyword_only_parameters():
     def shifted(x, *, shift=1.0):
         return (x + shift) * x
