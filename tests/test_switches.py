@@ -13,8 +13,8 @@ from adjit.transform import ir
 from adjit.transform.rewrite.checked import checked
 
 ROOT = Path(adjit.__file__).parent
-# variables with a value of their own: a folder, a package, a number
-VALUES = {"ADJIT_CACHE_DIR", "ADJIT_CUDA_BACKEND", "ADJIT_INTERLEAVE", "ADJIT_PASSES"}
+# variables with a value of their own: a folder, a package, a number, a file
+VALUES = {"ADJIT_CACHE_DIR", "ADJIT_CUDA_BACKEND", "ADJIT_INTERLEAVE", "ADJIT_PASSES", "ADJIT_RECORD"}
 
 
 @pytest.mark.parametrize("usually", [False, True])
