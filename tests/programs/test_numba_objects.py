@@ -136,7 +136,10 @@ def test_types() -> None:
     np.testing.assert_allclose(bar, adjit.grad(lambda x: np.sum(bent(x)), target="python")(X), rtol=1e-6)
     empty = adjit.value_and_grad(lambda x: np.sum(weighted(x, x)) + squares(x), target="python")(np.zeros(0))
     assert (empty[0], empty[1].shape) == (0.0, (0,))
-    with pytest.raises(TypeMismatch, match=r"a call of bent with \(complex128\)(.*\n)*  numba\.vectorize declares it for \(float64\) only"):
+    with pytest.raises(
+        TypeMismatch,
+        match=r"a call of bent with \(complex128\)(.*\n)*  numba\.vectorize declares it for \(float64\) only",
+    ):
         adjit.grad(lambda x: abs(bent(x + 1j)), target="python")(0.5)
 
 

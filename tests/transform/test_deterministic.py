@@ -27,7 +27,7 @@ def test_golden_texts_and_a_mixture():
     # the mixture, emitted twice, has scratch arrays that are given axes, which came in the order of a set
     found = [line for line in digests(1, "golden", "explained", "gmm") if not line.startswith("gmm")]
     wanted = {
-        f"golden {case.name}{', tuned' * tuned}": generate.golden(case, tuned) for case, tuned in generate.OUTPUTS
+        f"golden {case.name}{', tuned' * tuned}": generate.golden(case, tuned) for case, tuned in generate.OF_ARRAYS
     }
     wanted |= {f"explained {name}": Path(programs.__file__).parent / f"{name}.txt" for name in programs.CASES}
     assert found == [f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for name, file in wanted.items()]
