@@ -89,20 +89,6 @@ def _expected(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 told(usual, _of_test, _expected, 1)
 
 
-def _of_two_extents(context: Any) -> Any:
-    return lambda left, right: types.none if all(isinstance(t, types.Integer) for t in (left, right)) else None
-
-
-def _same(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    left, right = (context.cast(builder, a, t, types.intp) for a, t in zip(args, sig.args, strict=True))
-    with builder.if_then(builder.icmp_signed("!=", left, right), likely=False):
-        context.call_conv.return_user_exc(builder, Stretched, (STRETCHED,))
-    return context.get_dummy_value()
-
-
-told(same_extent, _of_two_extents, _same, 2)
-
-
 def _of_three(context: Any) -> Any:
     def typer(least: Any, greatest: Any, extent: Any) -> Any:
         return types.none if all(isinstance(t, types.Integer) for t in (least, greatest, extent)) else None
@@ -151,39 +137,37 @@ def _told(
     that the function is called with last, a literal, and the integers, if it has them; `bare`: the error where the call
     has no place."""
     signature = inspect.signature(function)
+    takes_place = "where" in signature.parameters
+    count = len(signature.parameters) - takes_place
+    has_result = signature.return_annotation == "int"
 
     def typer(context: Any) -> Any:
         def typed(*args: types.Type, **named: types.Type) -> types.Type | None:
-            given: tuple[Any, ...] = (*signature.bind(*args, **named).args, None)
-            *integers, where = given[: len(signature.parameters)]
-            is_known = isinstance(where, types.StringLiteral) or (where is None and bare is not None)
+            given = signature.bind(*args, **named).args
+            integers, place = given[:count], given[count:]
+            is_known = all(isinstance(t, types.StringLiteral) for t in place) if place else bare is not None
             is_of_integers = is_known and all(isinstance(t, types.Integer) for t in integers)
-            return result if is_of_integers else None
+            return (types.intp if has_result else types.none) if is_of_integers else None
 
         typed.__signature__ = signature  # type: ignore[attr-defined]
         return typed
 
-    has_result = signature.return_annotation == "int"
-    result = types.intp if has_result else types.none
-
     def register(checked: Any) -> Any:
         def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            is_bare = bare is not None and not isinstance(sig.args[-1], types.StringLiteral)
-            count = len(args) - (not is_bare)
             given = [context.cast(builder, a, t, types.intp) for a, t in zip(args[:count], sig.args, strict=False)]
             holds, found = checked(builder, *given)
             with builder.if_then(builder.not_(holds), likely=False):
-                if bare is not None and is_bare:
-                    context.call_conv.return_user_exc(builder, bare[0], (bare[1],))
+                if len(args) == count:
+                    kind, text = bare or (error, "")
+                    context.call_conv.return_user_exc(builder, kind, (text,))
                 elif has_integers:
-                    said, known = (sig.args[-1].literal_value, *given), (None, *[types.intp] * count)
+                    said, known = (sig.args[count].literal_value, *given), (None, *[types.intp] * count)
                     context.call_conv.return_dynamic_user_exc(builder, error, said, known)
                 else:
-                    context.call_conv.return_user_exc(builder, error, (sig.args[-1].literal_value,))
+                    context.call_conv.return_user_exc(builder, error, (sig.args[count].literal_value,))
             return found if has_result else context.get_dummy_value()
 
-        count = len(signature.parameters)
-        told(function, typer, lower, *([count] if bare is None else [count, count - 1]))
+        told(function, typer, lower, *([count] if bare else []), *([count + 1] if takes_place else []))
         return checked
 
     return register
@@ -207,6 +191,7 @@ def _target_extent(builder: Any, target: Any, value: Any) -> tuple[Any, Any]:
 
 @_told(equal_extent, UnfitShapes, (ValueError, UNEQUAL))
 @_told(equal_size, UnfitShapes)
+@_told(same_extent, Stretched, (Stretched, STRETCHED))
 def _equal_extents(builder: Any, left: Any, right: Any) -> tuple[Any, Any]:
     return _equal(builder, left, right), left
 

@@ -23,7 +23,7 @@ from adjit.transform.elaborate.control import either_value, of_option
 from adjit.transform.elaborate.operators import compare, either, truth
 from adjit.transform.elaborate.values import algorithms, complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
-from adjit.transform.elaborate.values.checks import require
+from adjit.transform.elaborate.values.checks import emit_check, require
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
@@ -99,8 +99,7 @@ def _check_place(frame: Frame, base: List, index: ir.Operand, what: str = "") ->
     index = scalars.cast(ctx, index, types.intp) if isinstance(index.type, types.Boolean) else index
     count = base.count if isinstance(base, Grown) else ir.integer(len(base.items))
     what = what or ("a list" if isinstance(base, Grown) or base.is_list else "a tuple")
-    where = (("where", ir.said_at(ctx.builder.origin, what)),)
-    ctx.builder.emit(ir.Call(callee=check_index, args=(index, count), outs=(), options=where, effect=True))
+    emit_check(ctx, check_index, index, count, what=what)
 
 
 def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:

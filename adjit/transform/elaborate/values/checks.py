@@ -29,6 +29,12 @@ def require(ctx: Context, holds: ir.Operand, error: type[Exception], said: str) 
         ctx.builder.emit(ir.Raise(exception=error, args=(said,), condition=holds))
 
 
+def emit_check(ctx: Context, check: Any, *args: ir.Operand, what: str) -> None:
+    """A check that gives nothing; `what`: what its error says in front of the place."""
+    where = (("where", ir.said_at(ctx.builder.origin, what)),)
+    ctx.builder.emit(ir.Call(callee=check, args=args, outs=(), options=where, effect=True))
+
+
 def fitting_extent(
     ctx: Context, check: Any, left: ir.Operand, right: ir.Operand, what: str, effect: bool = True
 ) -> ir.Var:
@@ -49,12 +55,10 @@ def require_elements(ctx: Context, shape: Sequence[ir.Operand], what: str) -> No
     """Axes with elements. Code that compiles for equal lengths leaves this to what is called."""
     for extent in shape:
         if not isinstance(extent, ir.Const):
-            where = (("where", ir.said_at(ctx.builder.origin, what)),)
-            ctx.builder.emit(ir.Call(callee=some_elements, args=(extent,), outs=(), options=where, effect=True))
+            emit_check(ctx, some_elements, extent, what=what)
 
 
 def require_size(ctx: Context, left: ir.Operand, right: ir.Operand, what: str) -> None:
     """Sizes that are equal. Code that compiles for equal lengths leaves this to what is called."""
     if left != right:
-        where = (("where", ir.said_at(ctx.builder.origin, what)),)
-        ctx.builder.emit(ir.Call(callee=equal_size, args=(left, right), outs=(), options=where, effect=True))
+        emit_check(ctx, equal_size, left, right, what=what)

@@ -16,6 +16,7 @@ from adjit import errors
 from adjit.runtime.library import check_size
 from adjit.transform import ir
 from adjit.transform.elaborate.values.arrays import array_of
+from adjit.transform.elaborate.values.checks import emit_check
 from adjit.transform.elaborate.values.elementwise import operand
 from adjit.transform.elaborate.values.frame import Frame, as_index
 from adjit.transform.elaborate.values.values import (
@@ -130,8 +131,7 @@ def checked_size(frame: Frame, extent: ir.Operand) -> ir.Operand:
     is_known = isinstance(extent, ir.Const) and extent.value >= 0
     if is_known or frame.is_rule or ctx.kernel is not None:
         return extent
-    where = (("where", ir.said_at(ctx.builder.origin, NEGATIVE)),)
-    ctx.builder.emit(ir.Call(callee=check_size, args=(extent,), outs=(), options=where, effect=True))
+    emit_check(ctx, check_size, extent, what=NEGATIVE)
     return extent if isinstance(extent, ir.Var) else ir.integer(0)
 
 
