@@ -204,7 +204,7 @@ class UnfitShapes(ValueError):
 
     def __str__(self) -> str:
         what, *lines = self.where.splitlines()
-        return "\n".join((what.format(self.left, self.right), *lines))
+        return with_cells("\n".join((what.format(self.left, self.right), *lines)))
 
 
 class MissingKey(KeyError):
@@ -215,7 +215,7 @@ class MissingKey(KeyError):
         self.said = said
 
     def __str__(self) -> str:
-        return self.said
+        return with_cells(self.said)
 
 
 class InternalError(AdjitError):
