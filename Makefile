@@ -44,6 +44,9 @@ test-long: $(VENV)/test.stamp
 	$(BIN)/python -m tests.random_programs.fuzz --programs 2000 --seed $(TODAY) --jobs $(WORKERS) --every-compiled 10
 	$(BIN)/python -m tests.random_programs.control_flow --programs 20000 --seed $(TODAY) --jobs $(WORKERS)
 	$(BIN)/python -m tests.random_programs.control_flow --programs 500 --gradients --seed $(TODAY) --jobs $(WORKERS)
+	$(BIN)/python -m tests.random_programs.finiteness --programs 3000 --seed $(TODAY) --jobs $(WORKERS)
+	$(BIN)/python -m tests.random_programs.finiteness --programs 60 --compiled --seed $(TODAY) --jobs $(WORKERS)
+	$(BIN)/python -m tests.random_programs.finiteness --programs 20 --strategies --seed $(TODAY) --jobs $(WORKERS)
 
 test-bridges: $(VENV)/bridges.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m bridge tests/bridges tests/report tests/test_plot.py tests/docs $(ARGS)
