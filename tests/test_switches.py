@@ -10,7 +10,7 @@ import adjit
 from adjit import switches
 from adjit.errors import InternalError
 from adjit.transform import ir
-from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.verified import checked
 
 ROOT = Path(adjit.__file__).parent
 # variables with a value of their own: a folder, a package, a number, a file

@@ -40,7 +40,7 @@ from adjit.runtime.backend.caching import (
 )
 from adjit.runtime.compile import register
 from adjit.transform.source.derivative import Derivative
-from adjit.transform.source.outside import Changed, Reads, Warned, noting, warn_at
+from adjit.transform.source.external_reads import Changed, Reads, Warned, noting, warn_at
 
 if TYPE_CHECKING:
     from adjit.transform.emit.emit import Emitted
@@ -270,7 +270,7 @@ class DerivativeCache(Cache):
 
 
 class _Calls:
-    """Keeps functions of libraries that are compiled apart (`backend/apart.py`): `solve-5f0c...call`."""
+    """Keeps functions of libraries that are compiled apart (`backend/separate_compilation.py`): `solve-5f0c...call`."""
 
     def stamp(self) -> str:
         # to read all of adjit's source takes longer than to compile a short function

@@ -34,14 +34,14 @@ from adjit.runtime.library import own_attribute, under_cache
 from adjit.transform.source.callables import file_lines, is_distribution
 from adjit.transform.source.code_names import imports, last_line, names_in, values_of_names
 from adjit.transform.source.derivative import derivative_of
-from adjit.transform.source.kept import all_kept
-from adjit.transform.source.outside import (
+from adjit.transform.source.external_reads import (
     contents_read,
     definitions_read,
     function_read,
     read_attribute,
     specials_read,
 )
+from adjit.transform.source.frozen_names import all_kept
 from adjit.transform.source.structures import attributes, is_object, known_by
 
 # Packages that a version stands for. Of Python's own only those that NumPy imports: another file of theirs may be the

@@ -53,7 +53,7 @@ from adjit.runtime.compile import load
 from adjit.runtime.library import is_of_shapes
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, root, shown
-from adjit.transform.source.outside import Reads, contents_read, noting
+from adjit.transform.source.external_reads import Reads, contents_read, noting
 from adjit.transform.source.structures import ARRAYS, has_held, has_records, has_same, is_structure
 
 if TYPE_CHECKING:
@@ -466,7 +466,7 @@ class Specialising:
         is_plain = isinstance(self, Interpreted)
         if is_plain:
             # with it comes what is compiled in the place of numba's own
-            from adjit.runtime.backend.apart import for_python
+            from adjit.runtime.backend.separate_compilation import for_python
 
             names = {n: for_python(v) for n, v in names.items()}
         function = load(emitted.text, names, emitted.name, title, is_plain=is_plain)

@@ -1,6 +1,7 @@
 """Arguments that are changed, and what is read from outside: whether a call has one memory in both.
 
-In: what was noted while a derivative was made (`source/outside.py`), and the arguments of a call. Out: `Aliased`.
+In: what was noted while a derivative was made (`source/external_reads.py`), and the arguments of a call. Out:
+`Aliased`.
 
     weights = np.ones(2)        def f(x): x[0] = 5.0; return np.sum(x * weights)        grad(f)(weights): Aliased
     rates = {"k": 2.0}          def f(d): d["k"] = 5.0; return d["k"] * rates["k"]      grad(f)(rates): Aliased
@@ -19,7 +20,7 @@ import numpy as np
 from adjit.api.trees import sharing
 from adjit.errors import Aliased
 from adjit.transform.source.derivative import Derivative, root, shown
-from adjit.transform.source.outside import Changed, Reads
+from adjit.transform.source.external_reads import Changed, Reads
 from adjit.transform.source.structures import memory_in, part_at
 
 Written = tuple[str, tuple[int, ...]]  # a parameter, with the places in tuples that lead to what is written; "": any

@@ -14,7 +14,7 @@ from adjit.api.explain import Explanation
 from adjit.report.page import Text, page
 from adjit.runtime.backend.dispatcher import compiler_lock
 from adjit.transform.source.derivative import root
-from adjit.transform.source.reading import read_source
+from adjit.transform.source.parsing import read_source
 
 
 def report(derived: Any, arguments: Sequence[Any]) -> str:

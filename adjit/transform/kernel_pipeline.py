@@ -33,9 +33,9 @@ from adjit.transform.kernels import (
 )
 from adjit.transform.machine import tune
 from adjit.transform.pipeline import build, compiler
-from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import Record, recording
-from adjit.transform.rewrite.released import released
+from adjit.transform.rewrite.strip_markers import released
+from adjit.transform.rewrite.verified import checked
 from adjit.transform.source.derivative import Derivative
 
 

@@ -25,20 +25,20 @@ from adjit.transform import ir
 from adjit.transform.analysis import effects
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.derive import Compiler, forward, is_exchange, reverse, with_places
-from adjit.transform.derive.compressed import Plan, compressed_columns, compressed_rows, compressed_whole_rows
+from adjit.transform.derive.batched_directions import several_seeds, several_tangents
+from adjit.transform.derive.compressed_jacobian import Plan, compressed_columns, compressed_rows, compressed_whole_rows
 from adjit.transform.derive.forward import taylor
-from adjit.transform.derive.index_sets import index_sets
 from adjit.transform.derive.intermediates import shifted
 from adjit.transform.derive.jacobian import Changed, by_columns, by_rows, by_whole_rows
-from adjit.transform.derive.mapped import element_type, mapped
 from adjit.transform.derive.mirror import Sweeps
 from adjit.transform.derive.rounding import rounded
-from adjit.transform.derive.several import several_seeds, several_tangents
+from adjit.transform.derive.sparsity_patterns import index_sets
+from adjit.transform.derive.vmap import element_type, mapped
 from adjit.transform.ir.types import part_type, tuple_parts, typed_const, unliteral
 from adjit.transform.machine.threads import threaded
-from adjit.transform.rewrite.checked import checked
-from adjit.transform.rewrite.released import without_places
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.strip_markers import without_places
+from adjit.transform.rewrite.verified import checked
 from adjit.transform.source.derivative import (
     ALONG_A_VECTOR,
     Derivative,
@@ -49,7 +49,7 @@ from adjit.transform.source.derivative import (
     shown,
     signature,
 )
-from adjit.transform.source.reading import read_source
+from adjit.transform.source.parsing import read_source
 from adjit.transform.source.structures import Layout
 from adjit.transform.sweeps import both_sweeps, into, split, sweeps_apart
 

@@ -24,9 +24,9 @@ from adjit.transform.elaborate import KernelLaunch, apart, elaborate, without_co
 from adjit.transform.emit import Emitted, emit, recorded
 from adjit.transform.kinds import IN_HALVES, derived, values_in
 from adjit.transform.machine import guarded, tune, watched
-from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import Record, note, recording
-from adjit.transform.rewrite.released import counting, released, unasked
+from adjit.transform.rewrite.strip_markers import counting, released, unasked
+from adjit.transform.rewrite.verified import checked
 from adjit.transform.source.derivative import Derivative, at_level
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import gather_at_once, transposed_tangent

@@ -29,8 +29,9 @@ ORDERS_OF_ROOTS = (
     scipy_roots.root, scipy_roots.root_derivative, scipy_roots.root_second_derivative, NO_FOURTH,
 )  # fmt: skip
 
-# The compiler's own, in derivatives that are differentiated again (tests/transform/sweeps/test_row_passes.py), and in
-# those of factorisations (tests/programs/test_functions_of_matrices.py).
+# The compiler's own, in derivatives that are differentiated again
+# (tests/transform/sweeps/test_matrix_pass_fusion.py), and in those of factorisations
+# (tests/programs/test_functions_of_matrices.py).
 OF_SPECTRA = (
     factorisations.turns, factorisations.turns_asked_for, equal_values.moved,
     equal_values.spectrum, equal_values.singular_spectrum, equal_values.hermitian_spaces,

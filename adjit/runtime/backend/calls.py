@@ -4,7 +4,7 @@ In: the result of a compilation, and what keeps such results. Out: LLVM knows wh
 
     give_symbols(["adjit_call_5f0c..."])      the function that an earlier process compiled, loaded
 
-What compiles them is `apart.py`, which machine code that was kept does without.
+What compiles them is `separate_compilation.py`, which machine code that was kept does without.
 """
 
 from __future__ import annotations

@@ -21,13 +21,13 @@ from numba.core.untyped_passes import InlineClosureLikes
 
 from adjit import switches
 from adjit.errors import InternalError
-from adjit.runtime.backend import apart, lifetimes, machine_code
+from adjit.runtime.backend import lifetimes, machine_code, separate_compilation
 from adjit.runtime.backend.inference import FindsTypes
 from adjit.runtime.backend.lowering import GeneratedLower
 from adjit.runtime.backend.reading import texts
-from adjit.runtime.backend.reading.asking import NotRead
 from adjit.runtime.backend.reading.statements import read
-from adjit.runtime.backend.reading.verifying import fault_of
+from adjit.runtime.backend.reading.type_queries import NotRead
+from adjit.runtime.backend.reading.verifier import fault_of
 from adjit.runtime.backend.stand_ins import stand_in
 
 # Why functions were left to numba, the latest last.
@@ -79,7 +79,7 @@ def is_reading() -> bool:
 
 
 def _stand_in(callee: Any, count: int) -> Any:
-    return stand_in(callee, count) or apart.stand_in(callee, count)
+    return stand_in(callee, count) or separate_compilation.stand_in(callee, count)
 
 
 def _numbas_passes(state: Any) -> PassManager:

@@ -44,8 +44,8 @@ def _of_product(context: Any) -> Any:
 
 def _lower_dot(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
     # what compiling takes, and importing adjit does not
-    from adjit.runtime.backend.apart import known_call, write_call
     from adjit.runtime.backend.linear_algebra import dot_into
+    from adjit.runtime.backend.separate_compilation import known_call, write_call
 
     factors, kinds, flags, extents = [], [], [], []
     for kind, value in zip(sig.args, args, strict=True):
@@ -474,7 +474,7 @@ def _of_three(context: Any) -> Any:
 
 def _lower_call(callee: Any, context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
     # what compiling takes, and importing adjit does not
-    from adjit.runtime.backend.apart import known_call, write_call
+    from adjit.runtime.backend.separate_compilation import known_call, write_call
 
     # one function for all orders in which matrices lie
     kinds = tuple(kind.copy(layout="A", readonly=False) for kind in sig.args)

@@ -25,7 +25,7 @@ def _of_three(context: Any) -> Any:
 
 def _lower_call(callee: Any, context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
     # what compiling takes, and importing adjit does not
-    from adjit.runtime.backend.apart import known_call, write_call
+    from adjit.runtime.backend.separate_compilation import known_call, write_call
 
     call = known_call(callee, sig.args)
     assert call is not None

@@ -61,7 +61,7 @@ def inferred_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, t
     """What numba infers."""
     if not named and not is_plain():
         # with it comes what is compiled in the place of numba's own
-        from adjit.runtime.backend.apart import is_apart, known_result
+        from adjit.runtime.backend.separate_compilation import is_apart, known_result
 
         known = known_result(callee, args) if is_apart(callee) else None
         if known is not None:

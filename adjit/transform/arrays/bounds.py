@@ -37,8 +37,8 @@ from adjit.runtime.library import (
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Chain, Symbol
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.counting import Counting
 from adjit.transform.analysis.effects import has_effect, is_check, is_unsure
+from adjit.transform.analysis.loop_counters import Counting
 from adjit.transform.analysis.ranges import Found, Range, Ranges, is_natural
 from adjit.transform.arrays.size_checks import Beforehand, Inside
 from adjit.transform.rewrite.affine_ops import Writer

@@ -28,7 +28,7 @@ from adjit.transform.analysis.effects import Effects, touched
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.uses import Uses
 from adjit.transform.ir.types import array_type_of, typed_const
-from adjit.transform.rewrite.axes import index_along, smaller, without_axes
+from adjit.transform.rewrite.array_contraction import index_along, smaller, without_axes
 
 MOST_TURNS = 16  # for one array
 

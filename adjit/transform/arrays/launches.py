@@ -19,12 +19,12 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
-from adjit.transform.analysis.trips import Serial, Sharings
+from adjit.transform.analysis.loop_dependences import Serial, Sharings
 from adjit.transform.arrays.offsets import from_zero, move_origins
-from adjit.transform.rewrite.checked import checked
-from adjit.transform.rewrite.fixed_integers import has_launches, made_before
 from adjit.transform.rewrite.fusion import fuse_maps
+from adjit.transform.rewrite.invariant_integers import has_launches, made_before
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.verified import checked
 
 
 def settle_launches(function: ir.Function) -> ir.Function:

@@ -20,13 +20,13 @@ from adjit.transform.arrays.offsets import move_origins
 from adjit.transform.arrays.shared_nests import share_nests
 from adjit.transform.arrays.sizes import settle_sizes
 from adjit.transform.arrays.small_arrays import dissolve
-from adjit.transform.arrays.unwritten import check_written
+from adjit.transform.arrays.uninitialised import check_written
 from adjit.transform.rewrite.cheap_elements import substitute_elements, substitute_picked
-from adjit.transform.rewrite.checked import checked
-from adjit.transform.rewrite.counted import tell_counts
 from adjit.transform.rewrite.fusion import fuse_maps
-from adjit.transform.rewrite.into_branches import sink
+from adjit.transform.rewrite.induction_variables import tell_counts
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.sinking import sink
+from adjit.transform.rewrite.verified import checked
 from adjit.transform.rewrite.views import see_through_views
 from adjit.transform.strategy import Strategy
 

@@ -29,8 +29,8 @@ from adjit.transform.analysis.affine import Affine, Iterations, Loop
 from adjit.transform.analysis.trip_counts import count_trips, literal_trips
 from adjit.transform.cuda.slots import MOST_LOCAL
 from adjit.transform.ir.types import array_type, is_scalar
-from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.verified import checked
 
 
 def with_bounded_tapes(function: ir.Function, of_thread: bool = False) -> ir.Function:

@@ -25,7 +25,7 @@ from adjit.transform.cuda.callees import in_kernel
 from adjit.transform.cuda.prepared import prepared
 from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.verified import checked
 
 MOST_LOCAL = 4096  # bytes of an array of a thread's own
 _WHERE = "in a function that kernels call"

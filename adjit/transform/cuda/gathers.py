@@ -41,12 +41,12 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.effects import Effects
 from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.loop_dependences import Serial, Sharings
 from adjit.transform.analysis.trip_counts import literal_trips
-from adjit.transform.analysis.trips import Serial, Sharings
 from adjit.transform.ir.types import array_type, array_type_of, is_scalar, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
-from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.verified import checked
 
 MOST_CYCLES = 2  # of a value of a trip that is made again for each element, and not kept
 MOST_CYCLES_OF_TESTS = 8  # of integers and conditions

@@ -27,7 +27,7 @@ from adjit.transform.analysis.trip_counts import count_trips, trip_number
 from adjit.transform.cuda import callees
 from adjit.transform.cuda.mapping import Mapping
 from adjit.transform.ir.types import array_type, array_type_of
-from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.verified import checked
 
 MOST_AXES = 3  # of an array in memory of any layout
 

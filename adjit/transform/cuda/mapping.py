@@ -23,8 +23,8 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import is_check
+from adjit.transform.analysis.loop_dependences import Serial, Sharing, Sharings
 from adjit.transform.analysis.trip_counts import literal_trips
-from adjit.transform.analysis.trips import Serial, Sharing, Sharings
 from adjit.transform.cuda.additions import Split, extreme, split
 from adjit.transform.cuda.blocks.level import is_blocks
 from adjit.transform.cuda.callees import in_kernel

@@ -56,9 +56,9 @@ from adjit.transform.cuda.wide_sums import as_type, widened
 from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import array_type_of, is_scalar, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
-from adjit.transform.rewrite.checked import checked
-from adjit.transform.rewrite.fixed_integers import made_before
+from adjit.transform.rewrite.invariant_integers import made_before
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.verified import checked
 
 _EACH, _SEVERAL, _TOGETHER = "a thread a trip", "several trips a thread", "several threads a trip"
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do

@@ -24,8 +24,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.loop_dependences import Serial, Sharings
 from adjit.transform.analysis.trip_counts import literal_trips
-from adjit.transform.analysis.trips import Serial, Sharings
 from adjit.transform.cuda.uniform_sums import MOST_TRIPS, together
 from adjit.transform.ir.types import is_scalar, typed_const
 from adjit.transform.rewrite.simplify import simplify

@@ -18,9 +18,9 @@ from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.analysis.extremes import as_atomic
 from adjit.transform.machine.lanes import write_extrema
-from adjit.transform.rewrite.checked import checked
-from adjit.transform.rewrite.checks_first import checked_first
+from adjit.transform.rewrite.hoisted_checks import checked_first
 from adjit.transform.rewrite.products import products_as_loops
+from adjit.transform.rewrite.verified import checked
 from adjit.transform.rewrite.views import see_through_views
 from adjit.transform.sweeps.clears import leave_out_fills, merge_clears, with_rims
 

@@ -26,9 +26,9 @@ from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import touched
 from adjit.transform.analysis.integers import Naturals
+from adjit.transform.analysis.loop_dependences import Serial, Sharing, is_own
 from adjit.transform.analysis.sums import partial_sums
 from adjit.transform.analysis.trip_counts import literal_trips
-from adjit.transform.analysis.trips import Serial, Sharing, is_own
 from adjit.transform.cuda.additions import Extreme, extreme
 from adjit.transform.cuda.slots import Place
 from adjit.transform.ir.types import array_type_of

@@ -23,15 +23,15 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.alone import alone
 from adjit.transform.analysis.effects import touched
+from adjit.transform.analysis.loop_dependences import Serial, Sharings
+from adjit.transform.analysis.outlined_region import alone
 from adjit.transform.analysis.trip_counts import literal_trips
-from adjit.transform.analysis.trips import Serial, Sharings
 from adjit.transform.cuda.blocks.level import around_block, axes_in, stretches
 from adjit.transform.cuda.blocks.meeting import meeting
 from adjit.transform.ir.types import array_type_of, typed_const
-from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.verified import checked
 
 MOST_SUMS = 32  # of a loop: each is a register in the thread
 MOST_TRIPS, MOST_OPERATIONS = 16, 512  # of loops that are written out

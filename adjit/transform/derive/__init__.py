@@ -9,8 +9,8 @@ as if they were still there (reverse).
 from adjit.transform.derive.activity import is_exchange
 from adjit.transform.derive.adjoints import Compiler
 from adjit.transform.derive.choices import with_places
+from adjit.transform.derive.control_only import Wanted, check_flow, wanted
 from adjit.transform.derive.equal_values import mix_equal_values
-from adjit.transform.derive.flow import Wanted, check_flow, wanted
 from adjit.transform.derive.forward import forward
 from adjit.transform.derive.intermediates import check_places
 from adjit.transform.derive.reverse import reverse

@@ -23,9 +23,9 @@ from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.extents import Axis
 from adjit.transform.analysis.squares import Squares
 from adjit.transform.derive.activity import Activity
-from adjit.transform.derive.branch_only import selective
 from adjit.transform.derive.mirror import Group, Mirror
-from adjit.transform.derive.renewed_arrays import Likeness
+from adjit.transform.derive.nan_safe import selective
+from adjit.transform.derive.reallocated_shadows import Likeness
 from adjit.transform.derive.rule_bodies import Partials, context
 from adjit.transform.derive.shadows import Shadows
 from adjit.transform.elaborate.entry import BuildDerivative

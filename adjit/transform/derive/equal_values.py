@@ -1,7 +1,7 @@
 """Functions of a matrix by its eigenvalues and eigenvectors have derivatives where eigenvalues are equal.
 
 In: a function with factorisations. Out: the same, with what stands for those of which only spaces of equal values
-matter (spaces.py), and behind each product of vectors with a function of the values what mixes equal ones:
+matter (invariant_subspaces.py), and behind each product of vectors with a function of the values what mixes equal ones:
 
     w, v = np.linalg.eigh(a)                     w, v, spaces, mixing = spectrum(a, cuts)
     for i, k: p[i, k] = v[i, k] * exp(w[k])      for i, k: p[i, k] = v[i, k] * exp(w[k])
@@ -31,10 +31,10 @@ from adjit.transform import ir
 from adjit.transform.analysis.extents import is_product, ndim
 from adjit.transform.analysis.uses import Uses
 from adjit.transform.derive.activity import is_constant
-from adjit.transform.derive.changed_arrays import fill_anew
-from adjit.transform.derive.phases import check_phases
+from adjit.transform.derive.in_place_updates import fill_anew
+from adjit.transform.derive.invariant_subspaces import ALL, InPlace, Spaces, Unproven, axes_of_base, is_square
+from adjit.transform.derive.phase_invariance import check_phases
 from adjit.transform.derive.rule_bodies import Partials, context
-from adjit.transform.derive.spaces import ALL, InPlace, Spaces, Unproven, axes_of_base, is_square
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.ir.types import array_type, array_type_of, typed_const

@@ -23,9 +23,9 @@ from adjit.rules.registry import lookup
 from adjit.transform import ir
 from adjit.transform.analysis.squares import Squares
 from adjit.transform.derive.activity import Activity, is_constant, is_exchange
-from adjit.transform.derive.along import Along
-from adjit.transform.derive.branch_only import is_sure, unless_least, unless_zero
+from adjit.transform.derive.batching import Along
 from adjit.transform.derive.directions import Directions, Tangent
+from adjit.transform.derive.nan_safe import is_sure, unless_least, unless_zero
 from adjit.transform.derive.not_finite import NotFinite, is_partly_undefined
 from adjit.transform.derive.rule_bodies import Partials, is_plain_choice, no_rule, tangent_body
 from adjit.transform.elaborate.entry import BuildDerivative

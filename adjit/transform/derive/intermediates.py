@@ -22,7 +22,7 @@ from adjit.errors import Unsupported, WrongCall
 from adjit.rules.registry import Entry
 from adjit.transform import ir
 from adjit.transform.ir.types import array_type_of, typed_const, writable
-from adjit.transform.rewrite.released import names_of_places
+from adjit.transform.rewrite.strip_markers import names_of_places
 
 SHIFTED = Entry(
     partials=lambda x, shift, *, y: (1, 1),

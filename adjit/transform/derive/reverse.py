@@ -25,9 +25,9 @@ from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, is_last_trip
 from adjit.transform.derive.activity import Activity, is_constant, is_exchange
 from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name
-from adjit.transform.derive.branch_only import is_sure, unless_least, unless_zero
 from adjit.transform.derive.choices import Placed, places_in
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
+from adjit.transform.derive.nan_safe import is_sure, unless_least, unless_zero
 from adjit.transform.derive.not_finite import NotFinite
 from adjit.transform.derive.rule_bodies import apply, is_plain_choice, no_rule, zero_like
 from adjit.transform.derive.shadows import Shadows, zeros_like

@@ -17,7 +17,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.derive.activity import Activity
-from adjit.transform.derive.renewed_arrays import renewed
+from adjit.transform.derive.reallocated_shadows import renewed
 from adjit.transform.ir.types import array_type_of, typed_const, writable
 
 

@@ -149,8 +149,8 @@ from adjit.transform.elaborate.whole_arrays.ufunc_methods import updated_at
 from adjit.transform.ir.types import call_type, dtype_of, is_integer, is_small_integer, typed_const
 from adjit.transform.source.callables import is_called_as, is_distribution, outermost, spoken
 from adjit.transform.source.derivative import derivative_of
+from adjit.transform.source.external_reads import is_defined, read_attribute, static_attribute
 from adjit.transform.source.marks import DERIVING, Checkpointed
-from adjit.transform.source.outside import is_defined, read_attribute, static_attribute
 from adjit.transform.source.parameters import by_name, misfit
 from adjit.transform.source.syntax import parts_are_read
 

@@ -80,7 +80,7 @@ from adjit.transform.elaborate.values.values import (
     structure,
 )
 from adjit.transform.ir.types import is_integer
-from adjit.transform.source.outside import is_defined, static_attribute
+from adjit.transform.source.external_reads import is_defined, static_attribute
 
 
 def item_at(frame: Frame, base: List, entries: Sequence[Value], what: str = "") -> Value:

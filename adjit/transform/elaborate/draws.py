@@ -5,9 +5,9 @@ In: `np.random.default_rng(seed)` of a constant, and its methods. Out: constants
     rng = np.random.default_rng(0)
     z = rng.normal(m, s, (n, 2))            of constants n: z = m + s * <an array of constants>
 
-A generator is a record, whose state is followed along the paths of the program. A loop that draws is run by Python, if
-all that it reads is known while compiling (`source/beforehand.py`); draws in other loops that are not written out, as
-they would be others in each trip, are refused.
+A generator is a record, whose state is followed along the paths of the program. A loop that draws is run by Python,
+if all that it reads is known while compiling (`source/compile_time_execution.py`); draws in other loops that are not
+written out, as they would be others in each trip, are refused.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from adjit.transform.elaborate.values.values import (
     parts_of,
     seen,
 )
-from adjit.transform.source.beforehand import run_beforehand
+from adjit.transform.source.compile_time_execution import run_beforehand
 from adjit.transform.source.parameters import misfit
 from adjit.transform.source.syntax import inside
 

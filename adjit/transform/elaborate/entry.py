@@ -86,7 +86,7 @@ from adjit.transform.elaborate.values.values import (
 from adjit.transform.elaborate.whole_arrays.indexing import CHANGED_GLOBAL
 from adjit.transform.elaborate.whole_arrays.shaping import copied_whole
 from adjit.transform.ir.types import array_type_of, part_type, tuple_parts, tuple_type, unliteral
-from adjit.transform.rewrite.defined import defined_where_measured
+from adjit.transform.rewrite.define_undefined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
 from adjit.transform.source.derivative import (
     Enclosed,
@@ -97,14 +97,14 @@ from adjit.transform.source.derivative import (
     root,
     unused,
 )
-from adjit.transform.source.outside import (
+from adjit.transform.source.external_reads import (
     Changed,
     argument_changed,
     argument_written,
     static_attribute,
     while_it_holds,
 )
-from adjit.transform.source.reading import FunctionSource, read_source
+from adjit.transform.source.parsing import FunctionSource, read_source
 from adjit.transform.source.structures import Layout, columns_of, has_same
 from adjit.transform.source.structures import count as leaf_count_of
 from adjit.transform.source.syntax import always_returns, assigned, children, inside, nonlocals, own_names, yield_in

@@ -11,7 +11,7 @@ calls it, a flag and the number of the class, which are followed as `return` is,
         return np.inf                           if raised: return np.inf
 
 A call that may raise what is caught around it is a statement of its own: another one is taken apart
-(`source/calls_first.py`), and what comes after it is elaborated under `if not raised`.
+(`source/anf.py`), and what comes after it is elaborated under `if not raised`.
 
 A handler for what operations raise in Python and not here, such as ZeroDivisionError, would never run: it is refused.
 """
@@ -44,7 +44,7 @@ from adjit.transform.elaborate.values.frame import CallRaises, Frame
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.values import MADE_TEXT, Poison, Record, Static, TupleValue, Value, is_array, seen
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.source.outside import static_attribute
+from adjit.transform.source.external_reads import static_attribute
 from adjit.transform.source.syntax import always_returns, body_of, inside
 
 Block = Callable[[Frame, Sequence[Any]], None]

@@ -76,7 +76,7 @@ from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.elaborate.whole_arrays.grid_subscripts import ON_GRIDS, Ends, on_grid
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import python_function, signature
-from adjit.transform.source.outside import is_defined, static_attribute
+from adjit.transform.source.external_reads import is_defined, static_attribute
 from adjit.transform.source.syntax import names_read, nonlocals
 
 

@@ -15,7 +15,7 @@ import libcst.helpers
 
 from adjit.transform.elaborate.values.frame import Frame, wrap
 from adjit.transform.elaborate.values.values import Static
-from adjit.transform.source.outside import is_defined, read_attribute
+from adjit.transform.source.external_reads import is_defined, read_attribute
 
 
 def importing(frame: Frame, node: cst.Import) -> None:

@@ -76,7 +76,7 @@ from adjit.transform.elaborate.values.values import (
 )
 from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.ir.types import array_type_of, const, is_integer, typed_const
-from adjit.transform.source.outside import is_defined
+from adjit.transform.source.external_reads import is_defined
 
 
 def _reversed(frame: Frame, value: Value) -> Value:

@@ -37,7 +37,7 @@ from adjit.transform.elaborate.values.handlers import bound, dtype_argument
 from adjit.transform.elaborate.values.launches import OF_HOST, ForAll, Launched, Queue
 from adjit.transform.elaborate.values.values import Static, TupleValue, Value, described, dtype, is_array, ndim
 from adjit.transform.ir.types import array_type
-from adjit.transform.source.reading import FunctionSource
+from adjit.transform.source.parsing import FunctionSource
 
 # The modules that kernels are written with.
 _MODULES = frozenset(("numba.cuda", "numba_cuda.numba.cuda", "numba_cuda_mlir.cuda", "numba_cuda_mlir.numba_cuda"))

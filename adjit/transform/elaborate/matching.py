@@ -28,7 +28,7 @@ from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.values import Grown, Record, Static, TupleValue, Value, seen
-from adjit.transform.source.outside import read_attribute
+from adjit.transform.source.external_reads import read_attribute
 from adjit.transform.source.syntax import body_of
 
 Names = dict[str, Value]

@@ -58,7 +58,7 @@ from adjit.transform.elaborate.values.values import (
 from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.ir.types import call_type, is_integer, typed_const
 from adjit.transform.source.callables import sign_of
-from adjit.transform.source.outside import is_defined, read_attribute, static_attribute
+from adjit.transform.source.external_reads import is_defined, read_attribute, static_attribute
 
 BINARY: dict[str, Any] = {
     "Add": operator.add, "Subtract": operator.sub, "Multiply": operator.mul, "Divide": operator.truediv,

@@ -79,8 +79,8 @@ from adjit.transform.elaborate.values.values import (
 )
 from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.ir.types import const, is_integer, is_small_integer, typed_const
+from adjit.transform.source.external_reads import is_defined
 from adjit.transform.source.marks import Checkpointed, checkpoint
-from adjit.transform.source.outside import is_defined
 
 
 def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Range:

@@ -50,7 +50,7 @@ from adjit.transform.elaborate.values.values import (
     object_of,
 )
 from adjit.transform.ir.types import is_integer
-from adjit.transform.source.outside import inherited_attribute
+from adjit.transform.source.external_reads import inherited_attribute
 
 # ------------------------------------------------------------------------------------------------------------ operators
 

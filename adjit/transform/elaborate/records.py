@@ -58,7 +58,7 @@ from adjit.transform.elaborate.values.values import (
 )
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import held_by
-from adjit.transform.source.outside import (
+from adjit.transform.source.external_reads import (
     contents_read,
     inherited_attribute,
     is_defined,

@@ -36,7 +36,7 @@ import libcst as cst
 from adjit import errors
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform.source.callables import python_function
-from adjit.transform.source.new_nodes import (
+from adjit.transform.source.node_builders import (
     append,
     branch,
     compared,
@@ -45,7 +45,7 @@ from adjit.transform.source.new_nodes import (
     is_name,
     length,
 )
-from adjit.transform.source.reading import FunctionSource, read_source
+from adjit.transform.source.parsing import FunctionSource, read_source
 from adjit.transform.source.syntax import (
     always_leaves,
     assigned,

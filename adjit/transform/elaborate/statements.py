@@ -77,7 +77,7 @@ from adjit.transform.elaborate.values.values import (
     is_number,
     seen,
 )
-from adjit.transform.source.calls_first import calls_first, names_from
+from adjit.transform.source.anf import calls_first, names_from
 from adjit.transform.source.syntax import (
     always_leaves,
     assigned,

@@ -7,6 +7,6 @@ In: a function. Out: `Emitted`: the text and the objects that it names.
 
 from adjit.transform.emit.emit import Emitted, emit, texts_of
 from adjit.transform.emit.modules import module_text, not_importable
-from adjit.transform.emit.recorded import recorded
+from adjit.transform.emit.source_record import recorded
 
 __all__ = ["Emitted", "emit", "module_text", "not_importable", "recorded", "texts_of"]

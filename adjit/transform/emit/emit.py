@@ -21,11 +21,11 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.emit.comments import Placing
 from adjit.transform.emit.expression import Expressions
 from adjit.transform.emit.folding import Folding
 from adjit.transform.emit.lines import Layout
 from adjit.transform.emit.naming import Globals, identifier, name_groups
-from adjit.transform.emit.placed_comments import Placing
 from adjit.transform.emit.shared_names import Classes, Group
 from adjit.transform.emit.statement_form import Program, program
 from adjit.transform.emit.wrapping import INDENT, WIDTH, wrapped

@@ -15,9 +15,9 @@ from typing import Any
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import followed
+from adjit.transform.emit.comments import Mark
 from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, parenthesised
 from adjit.transform.emit.folding import Folding
-from adjit.transform.emit.placed_comments import Mark
 from adjit.transform.emit.shared_names import Classes
 from adjit.transform.emit.statement_form import Assign, Branch, Break, Copies, Loop, Repeat, Return, Statement, Unpack
 from adjit.transform.emit.wrapping import INDENT, WIDTH, wrapped

@@ -26,7 +26,7 @@ from numba.extending import is_jitted
 from adjit.errors import AdjitError, with_cells
 from adjit.transform import ir
 from adjit.transform.emit import special
-from adjit.transform.emit.bundled import Bundle, Untyped
+from adjit.transform.emit.bundling import Bundle, Untyped
 from adjit.transform.emit.emit import Emitted
 from adjit.transform.emit.wrapping import INDENT, WIDTH
 

@@ -42,7 +42,7 @@ def guards(function: ir.Function) -> tuple[tuple[int, str, str], ...]:
 
 
 def _is_guard(asked: ir.Call, uses: Uses, made: Mapping[ir.Operand, ir.Op]) -> bool:
-    """Whether it is asked of a product whose first factor may be zero, as `derive/branch_only.py` writes it."""
+    """Whether it is asked of a product whose first factor may be zero, as `derive/nan_safe.py` writes it."""
     users = uses.users.get(asked.outs[0], [])
     tests = [made.get(op.args[0]) for op in users if isinstance(op, ir.Call) and op.callee is operator.and_]
     are_of_zero = (isinstance(t, ir.Call) and t.callee is operator.eq and ir.is_literal(t.args[1], 0) for t in tests)

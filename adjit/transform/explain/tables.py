@@ -19,7 +19,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import FRESH
 from adjit.transform.analysis.uses import Uses
 from adjit.transform.derive.activity import carries
-from adjit.transform.derive.flow import dependences
+from adjit.transform.derive.control_only import dependences
 from adjit.transform.emit.emit import variable_names
 from adjit.transform.explain.formulas import Sizes, item_bytes
 from adjit.transform.explain.loops import Line, at_line, lines_of, trip_of

@@ -17,7 +17,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.uses import Uses
 from adjit.transform.derive.activity import Activity, carries
-from adjit.transform.derive.control import Dependences
+from adjit.transform.derive.control_dependence import Dependences
 from adjit.transform.rewrite.notes import Differentiated, Elaborated
 
 _NOT_AT_ALL = "the result does not depend on it"

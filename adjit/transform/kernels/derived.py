@@ -24,8 +24,8 @@ from adjit.transform.derive import Compiler, forward, reverse
 from adjit.transform.derive.activity import Activity
 from adjit.transform.elaborate import Launched
 from adjit.transform.kernels.launches import Launch, launch_in
-from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.verified import checked
 from adjit.transform.source.derivative import unused
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import both_sweeps

@@ -24,8 +24,8 @@ from adjit.transform.kernels.one_stretch import in_one_stretch
 from adjit.transform.kernels.races import check_races
 from adjit.transform.kernels.rounds import in_rounds
 from adjit.transform.kernels.stretches import nest
-from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.verified import checked
 from adjit.transform.strategy import Strategy
 
 Build = Callable[..., ir.Function]  # what makes the derivatives that a kernel calls

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.transform import ir
+from adjit.transform.machine.branch_hints import say_usual
 from adjit.transform.machine.hoisted_arrays import hoist_scratch
 from adjit.transform.machine.lanes import lay_lanes, write_extrema
 from adjit.transform.machine.row_products import write_row_products
-from adjit.transform.machine.rows_at_once import take_rows
 from adjit.transform.machine.threads import threaded
-from adjit.transform.machine.usual_ways import say_usual
+from adjit.transform.machine.unroll_and_jam import take_rows
+from adjit.transform.machine.unroll_short_sums import write_out
 from adjit.transform.machine.vectors import (
     call_for_rows,
     go_through_once,
@@ -25,9 +26,8 @@ from adjit.transform.machine.vectors import (
     search_extrema,
     vectorise,
 )
-from adjit.transform.machine.written_out import write_out
-from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.verified import checked
 from adjit.transform.rewrite.views import see_through_views
 from adjit.transform.strategy import Strategy
 

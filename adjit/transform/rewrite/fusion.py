@@ -25,7 +25,7 @@ from adjit.transform.analysis.effects import Effects, needed_before
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import mirrored_range
 from adjit.transform.analysis.uses import Uses
-from adjit.transform.rewrite.fixed_integers import has_launches
+from adjit.transform.rewrite.invariant_integers import has_launches
 from adjit.transform.rewrite.simplify import renamed, simplify
 
 MOST_ARRAYS = 16  # beyond that LLVM gives up on checking at run time that they do not overlap

@@ -25,7 +25,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.extents import Axis, extent_source
 from adjit.transform.analysis.integers import is_quotient
 from adjit.transform.rewrite.algebra import is_scalar, literal, simpler
-from adjit.transform.rewrite.dead import eliminate_dead
+from adjit.transform.rewrite.dead_code import eliminate_dead
 
 MOST_PASSES = 12
 _is_integer = ir.of_kinds(types.Integer)

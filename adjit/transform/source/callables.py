@@ -21,8 +21,8 @@ from adjit.errors import SourceUnavailable
 from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.backend.objects import runs_in_python
 from adjit.runtime.library import own_attribute, under_cache
+from adjit.transform.source.external_reads import static_attribute
 from adjit.transform.source.marks import Checkpointed
-from adjit.transform.source.outside import static_attribute
 
 
 def python_function(function: object) -> FunctionType:

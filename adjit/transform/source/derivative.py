@@ -24,8 +24,8 @@ from adjit.errors import WrongCall, WrongWrt
 from adjit.runtime.library import own_attribute
 from adjit.transform.source.callables import no_function, python_function
 from adjit.transform.source.callables import signature as own_signature
+from adjit.transform.source.external_reads import definition_read, while_it_holds
 from adjit.transform.source.marks import Checkpointed
-from adjit.transform.source.outside import definition_read, while_it_holds
 from adjit.transform.source.parameters import by_name, listed, misfit, plain
 from adjit.transform.source.structures import Layout
 from adjit.transform.strategy import CHEAPEST, Strategy

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.transform.source.outside import definitions_read, while_class_holds
+from adjit.transform.source.external_reads import definitions_read, while_class_holds
 
 _LIBRARIES = frozenset((
     "builtins", "abc", "collections", "enum", "functools", "numbers", "numpy", "scipy", "types", "typing",

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import count_trips, natural, place_in_range
 from adjit.transform.ir.types import array_type, array_type_of
-from adjit.transform.rewrite.axes import Replaced
+from adjit.transform.rewrite.array_contraction import Replaced
 
 
 def expanded(

@@ -23,11 +23,11 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.cost import ENTRY, KEPT, LAUNCHED_SLOT, LOAD, SLOT, cost, is_cheap
-from adjit.transform.analysis.trips import Serial, Sharings
+from adjit.transform.analysis.loop_dependences import Serial, Sharings
 from adjit.transform.derive.mirror import Mirror, MirroredIf, MirroredLoop
-from adjit.transform.storage.cuts import source_side
+from adjit.transform.storage.min_cut import source_side
 from adjit.transform.storage.primal import Primal
-from adjit.transform.storage.stepping_back import retraceable
+from adjit.transform.storage.reversible_updates import retraceable
 from adjit.transform.strategy import Strategy
 
 TRIPS, MOST_DEPTH = 8, 4  # what is taken for the trips of a loop, and how many loops count

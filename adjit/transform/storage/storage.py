@@ -25,16 +25,16 @@ from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import counter_of, has_one_trip, mirrored_range
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import How, Provided, Remark, Restored, Swept, note, recording
 from adjit.transform.rewrite.simplify import simplify
-from adjit.transform.storage.back_to_back import fuse
+from adjit.transform.rewrite.verified import checked
 from adjit.transform.storage.expansion import expanded
 from adjit.transform.storage.planning import plan
 from adjit.transform.storage.primal import Joint, Primal
-from adjit.transform.storage.rerun import Refusal, Request, Rerun, state_of, with_what_is_around
+from adjit.transform.storage.reexecution import Refusal, Request, Rerun, state_of, with_what_is_around
+from adjit.transform.storage.reversible_updates import retraceable
 from adjit.transform.storage.snapshots import Kept, State
-from adjit.transform.storage.stepping_back import retraceable
+from adjit.transform.storage.sweep_fusion import fuse
 from adjit.transform.storage.tapes import ForwardEdits, position
 from adjit.transform.strategy import Strategy
 

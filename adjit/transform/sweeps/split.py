@@ -20,7 +20,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.derive.shadows import is_array_tape
-from adjit.transform.rewrite.defined import all_defined
+from adjit.transform.rewrite.define_undefined import all_defined
 
 
 def split(

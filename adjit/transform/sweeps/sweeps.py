@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from adjit.transform import ir
 from adjit.transform.derive.mirror import Sweeps
 from adjit.transform.rewrite.cheap_elements import substitute_elements
-from adjit.transform.rewrite.checked import checked
-from adjit.transform.rewrite.defined import defined_between_sweeps
+from adjit.transform.rewrite.define_undefined import defined_between_sweeps
 from adjit.transform.rewrite.notes import note, recording
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.verified import checked
 from adjit.transform.storage import Joint, are_kept, fuse, join, leave_room, requests_for, with_versions
 from adjit.transform.strategy import Strategy
 from adjit.transform.sweeps.clears import (
@@ -35,9 +35,9 @@ from adjit.transform.sweeps.clears import (
 from adjit.transform.sweeps.common_factors import with_common_factors
 from adjit.transform.sweeps.delayed_updates import delay_updates
 from adjit.transform.sweeps.gather import gather, move_stores
+from adjit.transform.sweeps.matrix_pass_fusion import pass_once
+from adjit.transform.sweeps.one_hot_loops import take_single_trips
 from adjit.transform.sweeps.outer_products import through_vectors
-from adjit.transform.sweeps.row_passes import pass_once
-from adjit.transform.sweeps.single_trips import take_single_trips
 
 
 def both_sweeps(

@@ -10,8 +10,8 @@ import pytest
 import adjit.cuda
 from adjit.api.arguments import specialised, type_of
 from adjit.transform import ir
-from adjit.transform.analysis.alone import alone
-from adjit.transform.analysis.trips import Serial, Sharings
+from adjit.transform.analysis.loop_dependences import Serial, Sharings
+from adjit.transform.analysis.outlined_region import alone
 from adjit.transform.elaborate import Launched
 from adjit.transform.kernel_pipeline import derived_nest
 from adjit.transform.kernels import Asked

@@ -12,7 +12,7 @@ from numba import types
 from numba.core import errors
 from numba.core.registry import cpu_target
 
-from adjit.runtime.backend import apart
+from adjit.runtime.backend import separate_compilation
 from adjit.runtime.backend.compiler import GeneratedCompiler
 from adjit.runtime.backend.inference import is_for_types, only_types
 from adjit.runtime.backend.typing import inferred_type
@@ -105,20 +105,20 @@ def test_what_has_no_type_says_so_each_time():
 
 def test_results_of_what_is_compiled_apart():
     args = (types.float64[:, :, ::1], types.int64)
-    assert apart.known_result(np.trace, (MATRIX,)) == types.float64
-    assert apart.known_result(np.trace, args) is None
-    assert apart.known_result(np.trace, (types.unicode_type,)) is None
+    assert separate_compilation.known_result(np.trace, (MATRIX,)) == types.float64
+    assert separate_compilation.known_result(np.trace, args) is None
+    assert separate_compilation.known_result(np.trace, (types.unicode_type,)) is None
 
 
 def test_functions_of_the_rules_as_python_calls_them():
     from adjit.rules.linear_algebra import cofactors
     from adjit.rules.special import digamma
 
-    other = apart.for_python(cofactors)
-    assert other is apart.for_python(cofactors) is not cofactors
-    assert apart.for_python(halved) is halved
-    assert apart.for_python(digamma) is apart.for_python(digamma) is not digamma
-    assert apart.for_python(digamma)(1.0) == pytest.approx(-np.euler_gamma, rel=1e-14)
+    other = separate_compilation.for_python(cofactors)
+    assert other is separate_compilation.for_python(cofactors) is not cofactors
+    assert separate_compilation.for_python(halved) is halved
+    assert separate_compilation.for_python(digamma) is separate_compilation.for_python(digamma) is not digamma
+    assert separate_compilation.for_python(digamma)(1.0) == pytest.approx(-np.euler_gamma, rel=1e-14)
     a = np.array([[2.0, 1.0], [0.5, 3.0]])
     np.testing.assert_allclose(other(a), [[3.0, -0.5], [-1.0, 2.0]], rtol=1e-14)
 

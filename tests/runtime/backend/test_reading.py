@@ -11,7 +11,7 @@ from numba.core.runtime import _nrt_python, rtsys
 
 from adjit.runtime.backend import compiler
 from adjit.runtime.backend.compiler import GeneratedCompiler
-from adjit.runtime.backend.reading import asking
+from adjit.runtime.backend.reading import type_queries
 from adjit.runtime.backend.versions import is_plain
 from tests.runtime.backend import flow
 from tests.runtime.backend.flow import bits
@@ -100,8 +100,8 @@ def test_without_reading(monkeypatch):
 
 def test_known_signatures_are_those_of_numba():
     context = cpu_target.typing_context
-    for operation, args in asking._known_signatures():
-        known = asking._known_signatures()[operation, args]
+    for operation, args in type_queries._known_signatures():
+        known = type_queries._known_signatures()[operation, args]
         own = context.resolve_function_type(context.resolve_value_type(operation), args, {})
         assert (known.return_type, known.args) == (own.return_type, own.args)
 
@@ -112,7 +112,7 @@ def test_parts_of_arrays_are_those_of_numba():
     for layout in "CFA":
         array = types.Array(types.float64, 2, layout)
         for index in (types.int64, types.UniTuple(types.int64, 2), types.Tuple((types.int64, types.slice2_type))):
-            found = asking.signature(context, operator.getitem, (array, index))
+            found = type_queries.signature(context, operator.getitem, (array, index))
             assert found == context.resolve_function_type(get, (array, index), {})
             given = array, index, types.int32
-            assert asking.set_signature(context, given) == context.resolve_function_type(put, given, {})
+            assert type_queries.set_signature(context, given) == context.resolve_function_type(put, given, {})

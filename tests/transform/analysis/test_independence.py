@@ -9,8 +9,8 @@ import pytest
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.trips import Sharings
-from adjit.transform.sweeps.clears.upwards import ascending
+from adjit.transform.analysis.loop_dependences import Sharings
+from adjit.transform.sweeps.clears.loop_reversal import ascending
 from tests.transform.building import VECTOR, F, I, Program, evaluate
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import adjit
 from adjit.transform.strategy import CHEAPEST
-from tests.transform.storage.test_rerun import check
+from tests.transform.storage.test_reexecution import check
 
 U = np.sin(np.arange(7.0)) + 1.5
 STEPS = (0, 1, 2, 3, 5, 6)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.transform.storage import cuts
+from adjit.transform.storage import min_cut
 from adjit.transform.storage.planning import _Network
 from adjit.transform.strategy import CHEAPEST
 
@@ -105,10 +105,10 @@ def smallest_cut(edges, size):
     return best
 
 
-@pytest.mark.parametrize("largest", [cuts.LARGE, 0])
+@pytest.mark.parametrize("largest", [min_cut.LARGE, 0])
 @pytest.mark.parametrize("seed", range(20))
 def test_the_cut_is_the_smallest(monkeypatch, seed, largest):
-    monkeypatch.setattr(cuts, "LARGE", largest)
+    monkeypatch.setattr(min_cut, "LARGE", largest)
     draw = np.random.default_rng(seed)
     network = _Network()
     nodes = [network.node(k) for k in range(7)]
@@ -131,6 +131,6 @@ def test_large_networks_have_the_same_cut(monkeypatch, seed):
     size = int(draw.integers(5, 60))
     pairs = {(int(a), int(b)) for a, b in draw.integers(0, size, (3 * size, 2)) if a not in (b, 1) and b != 0}
     edges = {pair: int(draw.choice([1, 2, 3, 20, 10**8])) for pair in sorted(pairs)}
-    found = cuts.source_side(edges, size, 0, 1)
-    monkeypatch.setattr(cuts, "LARGE", 0)
-    assert found == cuts.source_side(edges, size, 0, 1)
+    found = min_cut.source_side(edges, size, 0, 1)
+    monkeypatch.setattr(min_cut, "LARGE", 0)
+    assert found == min_cut.source_side(edges, size, 0, 1)

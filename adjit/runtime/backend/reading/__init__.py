@@ -12,8 +12,8 @@ body of in its place, it leaves to numba, and with it the whole function. ADJIT_
 
     texts.py            the syntax of a function
     names.py            which names are needed after a statement
-    asking.py           what numba says of the types of an operation
+    type_queries.py     what numba says of the types of an operation
     expressions.py      the statements that compute an expression
     statements.py       blocks, and what a variable is where ways meet
-    verifying.py        whether a name is read by a variable that holds it; asked with ADJIT_VERIFY=1, as in the tests
+    verifier.py         whether a name is read by a variable that holds it; asked with ADJIT_VERIFY=1, as in the tests
 """

@@ -20,7 +20,7 @@ import numpy as np
 from numba.core import ir, types
 from numba.np.ufunc.dufunc import DUFunc
 
-from adjit.runtime.backend.reading.asking import NotRead, attribute, signature
+from adjit.runtime.backend.reading.type_queries import NotRead, attribute, signature
 
 OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,

@@ -10,7 +10,7 @@ In: the syntax of a function, and what numba holds of its compilation. Out: bloc
 An assignment gives a name to the variable that holds the value, and writes nothing. Where ways meet on which a name is
 one variable or another, and it is needed afterwards, each way ends with an assignment to one that both share; a loop
 has one for each name that a trip changes and that is needed when the next begins, or after the loop. On a way on which
-the name is not set, what they share is set to zero bits. `verifying.py` holds the blocks to that.
+the name is not set, what they share is set to zero bits. `verifier.py` holds the blocks to that.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 
 from numba.core import errors, ir, types
 
-from adjit.runtime.backend.reading.asking import NotRead, set_signature, signature
 from adjit.runtime.backend.reading.expressions import Event, Expressions, Known
 from adjit.runtime.backend.reading.names import Exits, Names
+from adjit.runtime.backend.reading.type_queries import NotRead, set_signature, signature
 
 _Place = tuple[int, int, str]  # a line and a column, and a name
 

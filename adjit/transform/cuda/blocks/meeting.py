@@ -18,9 +18,9 @@ from collections.abc import Collection, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.alone import alone
 from adjit.transform.analysis.effects import touched
 from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.outlined_region import alone
 from adjit.transform.cuda.blocks.level import around_block, axes_in, is_threads, launches_in, stretches
 
 

@@ -41,7 +41,7 @@ from adjit.transform.elaborate.values.values import (
 )
 from adjit.transform.ir.types import tuple_parts, tuple_type
 from adjit.transform.source.callables import python_function
-from adjit.transform.source.reading import FunctionSource
+from adjit.transform.source.parsing import FunctionSource
 
 
 @dataclasses.dataclass(frozen=True)

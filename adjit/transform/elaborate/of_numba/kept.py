@@ -11,8 +11,8 @@ from typing import Any
 from adjit.transform.elaborate.of_numba.declared import type_of_value
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import Value
-from adjit.transform.source.kept import OtherCode, kept_by
-from adjit.transform.source.reading import FunctionSource
+from adjit.transform.source.frozen_names import OtherCode, kept_by
+from adjit.transform.source.parsing import FunctionSource
 
 
 def kept_names(ctx: Context, source: FunctionSource, given: Mapping[str, Value]) -> Mapping[str, Any]:

@@ -50,9 +50,9 @@ from adjit.transform.elaborate.values.values import (
     seen,
 )
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
-from adjit.transform.source.outside import Changed, contents_read, memory_read
+from adjit.transform.source.external_reads import Changed, contents_read, memory_read
+from adjit.transform.source.parsing import FunctionSource
 from adjit.transform.source.protocols import own_of_builtin, plain_class
-from adjit.transform.source.reading import FunctionSource
 from adjit.transform.source.structures import ARRAYS, known_by
 
 ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here

@@ -59,7 +59,7 @@ from adjit.transform.elaborate.values.whole import whole_call, with_options
 from adjit.transform.elaborate.whole_arrays.shaping import itself
 from adjit.transform.ir.types import complex_of as complex_type
 from adjit.transform.ir.types import dtype_of
-from adjit.transform.source.outside import is_defined
+from adjit.transform.source.external_reads import is_defined
 
 
 def _fields(frame: Frame, kind: Value | None) -> Value | None:

@@ -25,7 +25,7 @@ from adjit.runtime.library import reassociable_max, reassociable_min, some_eleme
 from adjit.transform import ir
 from adjit.transform.analysis.extents import extent_source
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.rewrite.dead import eliminate_dead
+from adjit.transform.rewrite.dead_code import eliminate_dead
 from adjit.transform.rewrite.simplify import simplify
 
 _BETTER = {np.max: operator.gt, np.amax: operator.gt, np.min: operator.lt, np.amin: operator.lt}

@@ -18,10 +18,10 @@ from numba import types
 
 from adjit.runtime.library import reassociable_add
 from adjit.transform import ir
+from adjit.transform.analysis.loop_dependences import Sum
 from adjit.transform.analysis.sums import in_any_order
-from adjit.transform.analysis.trips import Sum
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
-from adjit.transform.machine.lanes.turned_blocks import TurnedKind
+from adjit.transform.machine.lanes.packing import TurnedKind
 from adjit.transform.machine.lanes.uniformity import Uniformity
 
 

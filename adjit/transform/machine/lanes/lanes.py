@@ -1,10 +1,10 @@
 """Independent trips of a loop side by side in SIMD lanes, where its inner loops keep the compiler from doing that.
 
-In: a function that is ready to be emitted. Out: the same, with such loops in blocks (`laid.py`).
+In: a function that is ready to be emitted. Out: the same, with such loops in blocks (`strip_mining.py`).
 
 The inner loops are sums or recurrences, in which each step waits for the one before; across the trips of the loop
-around them nothing waits. Which trips may run side by side says `analysis/trips.py`, what differs between them
-`uniformity.py`.
+around them nothing waits. Which trips may run side by side says `analysis/loop_dependences.py`, what differs between
+them `uniformity.py`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
-from adjit.transform.analysis.trips import Sharings
+from adjit.transform.analysis.loop_dependences import Sharings
 from adjit.transform.ir.types import array_type, array_type_of
-from adjit.transform.machine.lanes.laid import Blocking
+from adjit.transform.machine.lanes.cost_model import is_faster_in_lanes
 from adjit.transform.machine.lanes.lane_loops import Block, Turned
+from adjit.transform.machine.lanes.packing import TurnedKind, turned_axes
 from adjit.transform.machine.lanes.product_terms import may_be_product
 from adjit.transform.machine.lanes.products import Written, write_products
-from adjit.transform.machine.lanes.terms_apart import with_terms_apart
-from adjit.transform.machine.lanes.turned_blocks import TurnedKind, turned_axes
+from adjit.transform.machine.lanes.scalar_expansion import with_terms_apart
+from adjit.transform.machine.lanes.strip_mining import Blocking
 from adjit.transform.machine.lanes.uniformity import Uniformity
-from adjit.transform.machine.lanes.worth import is_faster_in_lanes
-from adjit.transform.rewrite.axes import Replaced
+from adjit.transform.rewrite.array_contraction import Replaced
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 # Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.

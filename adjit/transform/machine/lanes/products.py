@@ -28,7 +28,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import Effects, touched
 from adjit.transform.analysis.integers import Naturals, emit_integer
-from adjit.transform.analysis.trips import Sharings, is_own
+from adjit.transform.analysis.loop_dependences import Sharings, is_own
 from adjit.transform.ir.types import array_type, array_type_of, transposed_type
 from adjit.transform.machine.lanes.lane_loops import Block, array_for
 from adjit.transform.machine.lanes.product_terms import Element, Finding, Product

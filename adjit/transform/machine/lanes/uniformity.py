@@ -18,7 +18,7 @@ from typing import Literal
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
-from adjit.transform.analysis.trips import Trips
+from adjit.transform.analysis.loop_dependences import Trips
 
 Kind = Literal["once", "by lane", "together"]
 

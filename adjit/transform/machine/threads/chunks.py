@@ -29,7 +29,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.integers import emit_integer
-from adjit.transform.analysis.trips import Sharing
+from adjit.transform.analysis.loop_dependences import Sharing
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.machine.vectors import write_windows
 

@@ -1,7 +1,7 @@
 """Loops over prange, made to run in parallel in the derivative wherever that is proved to give the same.
 
 In: a function. Out: the same, in which `For.parallel` says that the trips do run at the same time. What the trips share
-is decided by `analysis/trips.py`; a comment over the loop says what is done about each array.
+is decided by `analysis/loop_dependences.py`; a comment over the loop says what is done about each array.
 
     for i in prange(n):                     # parallel: u_bar disjoint; w_bar private to a chunk, added up in order
         u_bar[i] += w[k[i]]                 for chunk in prange(chunks):
@@ -26,15 +26,15 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.integers import Naturals
+from adjit.transform.analysis.loop_dependences import Serial, Sharing, Sharings
 from adjit.transform.analysis.trip_counts import count_trips
-from adjit.transform.analysis.trips import Serial, Sharing, Sharings
 from adjit.transform.machine.lanes import LEAST_LANES, fitting_lanes
 from adjit.transform.machine.threads.chunks import Chunks
 from adjit.transform.machine.vectors import LEAST_TRIPS, suits_windows
 from adjit.transform.rewrite.affine_ops import Writer
-from adjit.transform.rewrite.checked import checked
-from adjit.transform.rewrite.checks_first import checked_apart, checked_first
-from adjit.transform.rewrite.dead import eliminate_dead
+from adjit.transform.rewrite.dead_code import eliminate_dead
+from adjit.transform.rewrite.hoisted_checks import checked_apart, checked_first
+from adjit.transform.rewrite.verified import checked
 from adjit.transform.strategy import Strategy
 
 

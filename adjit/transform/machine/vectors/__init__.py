@@ -6,11 +6,11 @@ In: a function, as it will be emitted. Out: the same with strips.
 """
 
 from adjit.transform.machine.vectors.elementary import vectorise
-from adjit.transform.machine.vectors.free_sums import in_program_order, reassociate
-from adjit.transform.machine.vectors.functions_of_rows import call_for_rows
-from adjit.transform.machine.vectors.one_pass import go_through_once
+from adjit.transform.machine.vectors.loop_fusion import go_through_once
+from adjit.transform.machine.vectors.offset_views import LEAST_TRIPS, suits_windows, write_windows
+from adjit.transform.machine.vectors.reassociation import in_program_order, reassociate
+from adjit.transform.machine.vectors.row_functions import call_for_rows
 from adjit.transform.machine.vectors.running_extrema import search_extrema
-from adjit.transform.machine.vectors.windows import LEAST_TRIPS, suits_windows, write_windows
 
 __all__ = [
     "LEAST_TRIPS",

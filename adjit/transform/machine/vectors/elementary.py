@@ -29,7 +29,7 @@ from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.machine.vectors.recurrence import Recurrence
 from adjit.transform.machine.vectors.strips import Strips
-from adjit.transform.rewrite.dead import eliminate_dead
+from adjit.transform.rewrite.dead_code import eliminate_dead
 
 _OF_BOTH = ("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sinh", "cosh", "tanh")  # math and NumPy
 ELEMENTARY: dict[Any, Any] = {

@@ -19,8 +19,8 @@ from adjit.transform import ir
 from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.integers import parted
+from adjit.transform.analysis.loop_dependences import is_own
 from adjit.transform.analysis.sums import partial_sums
-from adjit.transform.analysis.trips import is_own
 
 _MOST_AGAIN = 3  # operations that are run again rather than handing on their result
 

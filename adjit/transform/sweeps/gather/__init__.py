@@ -5,8 +5,8 @@ In: both sweeps. Out: the same, where an element of an adjoint is stored once.
     gather(function)              u_bar[i - 1] += c;  u_bar[i + 1] += d   ->   u_bar[i] = c_of(i + 1) + d_of(i - 1)
 """
 
-from adjit.transform.sweeps.gather.at_once import gather_at_once
-from adjit.transform.sweeps.gather.find import gather
-from adjit.transform.sweeps.gather.late_stores import move_stores
+from adjit.transform.sweeps.gather.gather_recompute import gather_at_once
+from adjit.transform.sweeps.gather.scatter_to_gather import gather
+from adjit.transform.sweeps.gather.store_sinking import move_stores
 
 __all__ = ["gather", "gather_at_once", "move_stores"]

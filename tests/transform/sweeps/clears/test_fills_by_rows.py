@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adjit.transform import ir
-from adjit.transform.sweeps.clears.fills import leave_out_fills
+from adjit.transform.sweeps.clears.dead_zero_fills import leave_out_fills
 from tests.transform.building import MATRIX, Program, evaluate
 
 A = np.array([[0.3, -1.2, 0.8], [2.0, 0.5, -0.7]])

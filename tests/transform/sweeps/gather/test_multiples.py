@@ -10,7 +10,7 @@ import pytest
 
 import adjit
 from adjit.transform.strategy import CHEAPEST, FORCED, Strategy
-from tests.transform.storage.test_rerun import differences
+from tests.transform.storage.test_reexecution import differences
 
 KEPT = Strategy(without=frozenset({"multiples"}))
 
