@@ -77,6 +77,12 @@ def test_blocks_with_other_libraries(block, tmp_path):
     assert block.output is None or printed == block.output
 
 
+def test_adjit_from_scratch_is_as_short_as_it_says():
+    """The page says 300 lines of Python; empty lines, comments and docstrings do not count."""
+    lines = "".join(block.text for block in PAGES["docs/adjit-from-scratch.md"]).splitlines()
+    assert len([line for line in lines if line.strip() and not line.strip().startswith(("#", '"""'))]) <= 300
+
+
 def test_what_does_not_run_is_another_tools():
     """On the pages for those who come from elsewhere; there, each of ours has one of theirs above it."""
     assert all(name.startswith("docs/coming-from/") for name in with_any("no"))
