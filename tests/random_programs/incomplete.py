@@ -12,14 +12,14 @@ import random
 _OF_ONE = (
     "{a} ** 2", "np.sin({a})", "np.exp(-0.5 * {a})", "np.tanh({a})", "np.sqrt(1.0 + {a} * {a})", "np.abs({a})",
     "np.log(1.0 + {a} ** 2)", "np.sqrt({a} * {a})", "1.0 / (1.0 + {a} ** 2)", "np.maximum({a}, 0.35)",
-    "0.7 * {a} - 0.1", "np.minimum({a}, 1.0)", "np.clip({a}, -1.0, 1.0)", "np.arctan({a})", "-{a}", "{a} ** 3",
+    "0.7 * {a} - 0.1", "np.minimum({a}, 1.1)", "np.clip({a}, -1.1, 1.1)", "np.arctan({a})", "-{a}", "{a} ** 3",
     "np.square({a})", "np.cbrt(2.5 + np.tanh({a}))", "np.logaddexp({a}, 0.2)",
     "np.hypot({a}, 0.5)", "np.nan_to_num({a})",
 )  # fmt: skip
 _OF_TWO = (
     "{a} * {b}", "{a} + {b}", "{a} - {b}", "{a} / (1.0 + {b} * {b})", "np.where({m}, {a}, {b})", "np.hypot({a}, {b})",
     "np.where({x} > 0.2, {a}, {b})", "np.maximum({a}, {b})", "np.fmin({a}, {b})", "np.arctan2({a}, 1.5 + {b} ** 2)",
-    "np.power(1.2 + np.sin({a}), {b})", "np.logaddexp({a}, {b})", "np.fmax({a}, {b})", "({a} - {b}) ** 2",
+    "np.power(1.2 + np.sin({a}), {b} + 0.1)", "np.logaddexp({a}, {b})", "np.fmax({a}, {b})", "({a} - {b}) ** 2",
     "np.where(np.isnan({a}), {b}, {a})", "np.where(np.isfinite({a}), {a} * {b}, {b})", "{a} * np.exp(-({b} ** 2))",
 )  # fmt: skip
 _OF_A_ROW = (
