@@ -26,7 +26,7 @@ from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, is_l
 from adjit.transform.derive.activity import Activity, is_constant, is_exchange
 from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name
 from adjit.transform.derive.choices import Placed, places_in
-from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
+from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps, to_text
 from adjit.transform.derive.nan_safe import is_sure, unless_least, unless_zero
 from adjit.transform.derive.not_finite import NotFinite
 from adjit.transform.derive.rule_bodies import apply, is_plain_choice, no_rule, zero_like
@@ -35,6 +35,7 @@ from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.values import is_array, is_number
 from adjit.transform.ir.types import array_type_of, typed_const, writable
 from adjit.transform.rewrite.notes import Differentiated, note
+from adjit.transform.rewrite.verified import dump
 
 
 def reverse(
@@ -54,7 +55,9 @@ def reverse(
     pairs = enumerate(zip(function.body.yields, seeds, strict=True))
     note(Differentiated(function, tuple(wrt), tuple(k for k, (y, seed) in pairs if seed is not None or y in given)))
     shadows = Shadows(function, activity, SUFFIX, given)
-    return _Reverse(shadows, activity, compiler, given).run(wrt, seeds)
+    sweeps = _Reverse(shadows, activity, compiler, given).run(wrt, seeds)
+    dump("mirror", lambda: to_text(sweeps))
+    return sweeps
 
 
 class _Reverse(Adjoints):

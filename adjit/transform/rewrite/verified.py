@@ -6,6 +6,7 @@ In: a function after a step. Out: the same function, verified or printed where t
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 from numba import types
 
@@ -19,12 +20,17 @@ from adjit.transform.ir.verify import verify
 
 def checked(function: ir.Function, step: str) -> ir.Function:
     """Passes a function on; with ADJIT_VERIFY=1 it is verified first, with ADJIT_DUMP=1 it is printed."""
-    if switches.is_on("ADJIT_DUMP"):
-        print(f"---- {step}", to_text(function), sep="\n", file=sys.stderr)
+    dump(step, lambda: to_text(function))
     if switches.is_on("ADJIT_VERIFY"):
         verify(function)
         _verify_orders(function, step)
     return function
+
+
+def dump(step: str, text: Callable[[], str]) -> None:
+    """With ADJIT_DUMP=1, prints what a step made."""
+    if switches.is_on("ADJIT_DUMP"):
+        print(f"---- {step}", text(), sep="\n", file=sys.stderr)
 
 
 def _verify_orders(function: ir.Function, step: str) -> None:
