@@ -16,13 +16,13 @@ from adjit import bridges as bridges
 from adjit import cuda as cuda
 from adjit import plot as plot
 from adjit import rules as rules
-from adjit.api.ahead import precompile as precompile
-from adjit.api.cache import cache_info as cache_info
-from adjit.api.cache import clear_cache as clear_cache
-from adjit.api.explain import Explanation
-from adjit.api.options import Asked as _Options
 from adjit.api.progress import progress as progress
 from adjit.api.sparse import Sparsity
+from adjit.api.specialise.ahead import precompile as precompile
+from adjit.api.specialise.cache import cache_info as cache_info
+from adjit.api.specialise.cache import clear_cache as clear_cache
+from adjit.api.specialise.explain import Explanation
+from adjit.api.specialise.options import Asked as _Options
 from adjit.api.tools.check import check_grads as check_grads
 from adjit.api.tools.rounding import RoundingError
 from adjit.errors import AdjitError as AdjitError

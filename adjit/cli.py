@@ -31,12 +31,12 @@ import numba
 import numpy as np
 
 import adjit
-from adjit.api.ahead import precompile
-from adjit.api.cache import cache_info, clear_cache, why_off
-from adjit.api.dispatch import Derived, Interpreted, derive
 from adjit.api.functions import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad
-from adjit.api.notation import to_types
-from adjit.api.options import Options
+from adjit.api.specialise.ahead import precompile
+from adjit.api.specialise.cache import cache_info, clear_cache, why_off
+from adjit.api.specialise.dispatch import Derived, Interpreted, derive
+from adjit.api.specialise.notation import to_types
+from adjit.api.specialise.options import Options
 from adjit.errors import AdjitError, NotCached
 from adjit.transform.source.derivative import Wrt, made, parameters, root, specification
 

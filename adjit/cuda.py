@@ -34,8 +34,8 @@ _HOMES = {
     "streams": "current on",
 }
 _MODULES = {name: f"adjit.runtime.cuda.{module}" for module, names in _HOMES.items() for name in names.split()}
-_MODULES |= dict.fromkeys(("adjoint", "tangent"), "adjit.api.kernels")
-_MODULES |= {"device": "adjit.api.in_kernels", "graph": "adjit.api.graphs"}
+_MODULES |= dict.fromkeys(("adjoint", "tangent"), "adjit.api.gpu.kernels")
+_MODULES |= {"device": "adjit.api.gpu.in_kernels", "graph": "adjit.api.gpu.graphs"}
 
 __all__ = sorted(_MODULES)
 

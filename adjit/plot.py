@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.api.explain import Explanation
+from adjit.api.specialise.explain import Explanation
 from adjit.api.tools.check import Checked
 from adjit.errors import Unsupported, WrongCall
 

@@ -1,7 +1,7 @@
 """Seven workloads for a GPU, each with hand-written kernels and a hand-written adjoint.
 
 The hand-written adjoints clear elements under a condition, as generated kernels do: a store to an element that is
-being loaded holds up a multiprocessor (adjit/transform/cuda/memory_order.py).
+being loaded holds up a multiprocessor (adjit/transform/gpu/memory_order.py).
 
 `workloads(dtype, scale)` creates them in one precision; `scale` is 1 for the published sizes. The `ways` of a workload
 are the gradients to compare, by name. They are functions without arguments that add to the device arrays `bars`, which

@@ -17,70 +17,98 @@ TOOLS = f"{IR} transform.analysis transform.rewrite"
 # From the top of the house to its floor: what each package, or module beside packages, imports of others.
 MAY_IMPORT = {
     "__main__": "cli",
-    "cli": "__init__ api errors transform.source",
+    "cli": "__init__ api api.specialise errors transform.source",
     "__init__": "errors runtime.backend",
     "cuda": "",
-    "plot": "api api.tools errors",
-    "api.tools": "api errors rules runtime runtime.backend runtime.library transform.pipeline transform.rewrite "
+    "plot": "api.specialise api.tools errors",
+    "api.tools": "api api.arguments api.specialise errors rules runtime runtime.backend runtime.library "
+    "transform.pipeline transform.rewrite transform.source",
+    "bridges": f"{IR} api api.arguments api.specialise errors rules runtime.backend runtime.library "
+    "transform.analysis transform.explain transform.pipeline transform.source",
+    "api": "api.arguments api.gpu api.specialise errors rules runtime.backend runtime.library transform.source "
+    "transform.strategy",
+    "api.gpu": f"{IR} api.arguments api.specialise errors runtime runtime.backend runtime.cuda runtime.library "
+    "transform.emit transform.frontend transform.gpu.kernels transform.kernel_pipeline transform.pipeline "
     "transform.source",
-    "bridges": f"api errors rules runtime.backend runtime.library {IR} transform.analysis transform.explain "
-    "transform.pipeline transform.source",
-    "api": f"errors notation report rules runtime runtime.backend runtime.cuda runtime.library switches {IR} "
-    "transform.elaborate transform.emit transform.explain transform.kernel_pipeline transform.kernels "
-    "transform.pipeline transform.rewrite transform.source transform.strategy",
+    "api.specialise": f"{IR} api.arguments errors notation report rules runtime runtime.backend runtime.library "
+    "switches transform.emit transform.explain transform.pipeline transform.rewrite transform.source "
+    "transform.strategy",
+    "api.arguments": "errors notation runtime runtime.backend runtime.cuda runtime.library switches "
+    "transform.frontend transform.gpu.kernels transform.kernel_pipeline transform.source",
     "report": f"{IR} transform.explain",
-    "transform.kernel_pipeline": f"errors {IR} transform.arrays transform.cuda transform.elaborate transform.emit "
-    "transform.kernels transform.machine transform.pipeline transform.rewrite transform.source",
-    "transform.pipeline": f"errors {IR} transform.arrays transform.cuda transform.derive transform.elaborate "
-    "transform.emit transform.kernels transform.kinds transform.machine transform.rewrite transform.source "
+    "transform.kernel_pipeline": f"{IR} errors transform.arrays transform.emit transform.frontend transform.gpu "
+    "transform.gpu.kernels transform.machine transform.pipeline transform.rewrite transform.source",
+    "transform.pipeline": f"{IR} errors transform.arrays transform.derive transform.emit transform.frontend "
+    "transform.gpu transform.gpu.kernels transform.kinds transform.machine transform.rewrite transform.source "
     "transform.strategy transform.sweeps",
-    "transform.kernels": f"errors runtime.cuda runtime.library {TOOLS} transform.derive transform.elaborate "
-    "transform.source transform.strategy transform.sweeps",
-    "transform.kinds": f"errors notation {IR} transform.analysis transform.derive "
-    "transform.machine.threads transform.rewrite transform.source transform.sweeps",
-    "transform.cuda": f"errors runtime.library {TOOLS} transform.cuda.blocks transform.emit transform.machine.lanes "
-    "transform.sweeps.clears",
-    "transform.cuda.blocks": f"errors {IR} transform.analysis",
-    "transform.explain": f"runtime.library {TOOLS} transform.derive transform.emit",
-    "transform.sweeps": f"errors notation runtime.library {TOOLS} transform.derive transform.elaborate.values "
+    "transform.gpu.kernels": f"{TOOLS} errors runtime.cuda runtime.library transform.derive transform.frontend "
+    "transform.frontend.library transform.source transform.strategy transform.sweeps",
+    "transform.kinds": f"{TOOLS} errors notation transform.derive transform.machine.threads transform.source "
+    "transform.sweeps",
+    "transform.gpu": f"{TOOLS} errors runtime.library transform.emit transform.gpu.blocks transform.gpu.sums "
+    "transform.machine.lanes transform.sweeps.clears",
+    "transform.gpu.sums": f"{TOOLS} transform.gpu.blocks",
+    "transform.gpu.blocks": f"{IR} errors transform.analysis",
+    "transform.explain": f"{TOOLS} runtime.library transform.derive transform.emit",
+    "transform.sweeps": f"{TOOLS} errors notation runtime.library transform.derive transform.frontend.values "
     "transform.storage transform.strategy transform.sweeps.clears transform.sweeps.gather",
-    "transform.storage": f"errors runtime.library {TOOLS} transform.derive transform.strategy",
-    "transform.derive": f"errors rules runtime.library {TOOLS} transform.elaborate transform.elaborate.values "
+    "transform.storage": f"{TOOLS} errors runtime.library transform.derive transform.strategy",
+    "transform.derive": f"{TOOLS} errors rules runtime.library transform.frontend.values transform.frontend.walk "
     "transform.source",
     "transform.sweeps.gather": TOOLS,
     "transform.sweeps.clears": TOOLS,
-    "transform.machine": f"runtime.library {TOOLS} transform.machine.lanes transform.machine.threads "
+    "transform.machine": f"{TOOLS} runtime.library transform.machine.lanes transform.machine.threads "
     "transform.machine.vectors transform.strategy",
     "transform.machine.threads": f"{TOOLS} transform.machine.lanes transform.machine.vectors transform.strategy",
-    "transform.machine.lanes": f"runtime.library {TOOLS} transform.strategy",
-    "transform.machine.vectors": f"runtime.library runtime.vectormath {TOOLS}",
-    "transform.arrays": f"errors runtime.library {TOOLS} transform.strategy",
-    "transform.elaborate": f"errors notation rules runtime.backend runtime.library {TOOLS} "
-    "transform.elaborate.of_numba transform.elaborate.whole_arrays transform.elaborate.values transform.source",
-    "transform.elaborate.of_numba": f"notation runtime.backend {IR} transform.elaborate.whole_arrays "
-    "transform.elaborate.values transform.source",
-    "transform.elaborate.whole_arrays": f"rules {IR} transform.elaborate.values transform.source",
-    "transform.elaborate.values": f"errors notation runtime.library {IR} transform.source",
-    "transform.emit": f"errors runtime.backend runtime.library runtime.vectormath {IR} transform.analysis",
-    "transform.source": f"errors runtime.backend runtime.library {IR} transform.strategy",
-    "transform.rewrite": f"errors runtime.library switches {IR} transform.analysis",
-    "transform.analysis": f"runtime.library {IR}",
+    "transform.machine.lanes": f"{TOOLS} runtime.library transform.strategy",
+    "transform.machine.vectors": f"{TOOLS} runtime.library runtime.vectormath",
+    "transform.arrays": f"{TOOLS} errors runtime.library transform.strategy",
+    "transform.frontend": "transform.frontend.library transform.frontend.walk",
+    "transform.frontend.walk": f"{TOOLS} errors notation rules rules.numpy rules.numpy.linalg rules.python "
+    "runtime.backend runtime.library transform.frontend.arrays transform.frontend.heap transform.frontend.library "
+    "transform.frontend.numba transform.frontend.operations transform.frontend.values transform.source",
+    "transform.frontend.library": f"{IR} errors rules.python runtime.backend runtime.library "
+    "transform.frontend.arrays transform.frontend.heap transform.frontend.operations transform.frontend.values "
+    "transform.source",
+    "transform.frontend.operations": f"{IR} errors notation rules rules.python runtime.backend runtime.library "
+    "transform.frontend.arrays transform.frontend.heap transform.frontend.values transform.source",
+    "transform.frontend.numba": f"{IR} notation runtime.backend transform.frontend.arrays "
+    "transform.frontend.values transform.source",
+    "transform.frontend.arrays": f"{IR} rules rules.numpy transform.frontend.heap transform.frontend.values "
+    "transform.source",
+    "transform.frontend.heap": f"{IR} errors rules.python transform.frontend.values transform.source",
+    "transform.frontend.values": f"{IR} errors notation rules.python runtime.library transform.source",
+    "transform.emit": f"{IR} errors runtime.backend runtime.library runtime.vectormath transform.analysis",
+    "transform.source": f"{IR} errors runtime.backend runtime.library transform.strategy",
+    "transform.rewrite": f"{IR} errors runtime.library switches transform.analysis",
+    "transform.analysis": f"{IR} runtime.library",
     IR: "errors runtime.backend runtime.library",
     "transform.strategy": "",
     "transform": "",
-    "rules.of_scipy": "rules runtime.library",
-    "rules.of_polynomials": "rules",
-    "rules.of_spectra": "rules",
-    "rules.of_draws": "rules",
-    "rules": "errors runtime.library",
+    "rules.scipy": "rules",
+    "rules.scipy.integrate": "rules runtime.library",
+    "rules.scipy.interpolate": "rules rules.numpy.linalg",
+    "rules.scipy.linalg": "rules rules.numpy rules.numpy.linalg",
+    "rules.scipy.optimize": "rules runtime.library",
+    "rules.scipy.signal": "rules rules.numpy",
+    "rules.scipy.sparse": "rules rules.numpy rules.numpy.linalg",
+    "rules.scipy.spatial": "rules",
+    "rules.scipy.stats": "rules rules.numpy rules.scipy.special",
+    "rules.scipy.special": "rules rules.numpy",
+    "rules.numpy.polynomial": "rules rules.numpy",
+    "rules.numpy.random": "rules rules.numpy",
+    "rules.python": "",
     "runtime.cuda": "errors runtime runtime.library",
     "runtime": "runtime.backend.reading runtime.library",
     "runtime.backend": "errors runtime.backend.reading runtime.library runtime.vectormath switches",
     "runtime.backend.reading": "",
-    "runtime.library": "errors",
     "runtime.vectormath": "",
     "switches": "",
     "notation": "",
+    "rules.numpy.linalg": "rules rules.numpy runtime.library",
+    "rules.numpy": "errors rules runtime.library",
+    "rules": "errors runtime.library",
+    "runtime.library": "errors",
     "errors": "",
 }
 # Who alone may import what numba and llvmlite do not promise to keep.

@@ -15,9 +15,10 @@ ROOT = Path(adjit.__file__).parent
 DESIGN = ROOT.parent / "docs" / "design.md"
 MOST = 10
 TOOLS = (
-    "errors", "rules", "runtime.backend", "runtime.library", "transform.analysis", "transform.elaborate.values",
-    "transform.elaborate.whole_arrays", "transform.elaborate.of_numba",
-    "transform.ir", "transform.rewrite", "transform.source", "transform.strategy", "switches",
+    "api.arguments", "api.specialise", "errors", "rules", "runtime.backend", "runtime.library", "switches",
+    "transform.analysis", "transform.frontend.arrays", "transform.frontend.heap", "transform.frontend.library",
+    "transform.frontend.numba", "transform.frontend.operations", "transform.frontend.values", "transform.ir",
+    "transform.rewrite", "transform.source", "transform.strategy",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import adjit
-from adjit.api.options import Asked, Options
+from adjit.api.specialise.options import Asked, Options
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -111,7 +111,7 @@ def test_the_stub_has_the_options():
         if isinstance(node, ast.ImportFrom)
         for one in node.names
     }
-    assert names["adjit.api.options.Asked"] == "_Options"
+    assert names["adjit.api.specialise.options.Asked"] == "_Options"
     # a strategy is for adjit's own tests
     assert set(Asked.__annotations__) == {field.name for field in dataclasses.fields(Options)} - {"strategy"}
 

@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from adjit.api.notation import names_types, to_types
+from adjit.api.specialise.notation import names_types, to_types
 from adjit.errors import SourceUnavailable, Unsupported, WrongCall
 from adjit.transform.source.callables import held_by, outermost, python_function, signature
 from adjit.transform.source.derivative import Spread, Wrt, check_call, derivative_of, positions_of, shown

@@ -14,11 +14,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from adjit.api.arguments import as_given, told_of, unread
-from adjit.api.dispatch import derive
-from adjit.api.options import Options
-from adjit.api.plans import GRADIENTS, OTHER, Branch, Planned, planned
-from adjit.api.structures import like
+from adjit.api.arguments.plans import GRADIENTS, OTHER, Branch, Planned, planned
+from adjit.api.arguments.structures import like
+from adjit.api.arguments.types import as_given, told_of, unread
+from adjit.api.specialise.dispatch import derive
+from adjit.api.specialise.options import Options
 from adjit.errors import TypeMismatch, WrongCall, WrongWrt
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, Structured, Wrt, shown, specification, unused

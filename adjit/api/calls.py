@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit.api.trees import Template, conform, leaves, parts_of, template
+from adjit.api.arguments.trees import Template, conform, leaves, parts_of, template
 from adjit.errors import WrongCall
 from adjit.runtime.library.gpus import is_on_device
 from adjit.transform.source import derivative as derivatives

@@ -6,7 +6,7 @@ In: a Python function, a numba dispatcher, or what these return. Out: derived fu
     value, pullback = vjp(forces, x, k)      pullback(seed) == (x_bar, k_bar)
     value, tangent = jvp(forces, (x, k), (x_dot, 0.0))
 
-Each of them takes the options of `adjit.api.options.Asked`.
+Each of them takes the options of `adjit.api.specialise.options.Asked`.
 
 Global and enclosing variables are constants, as in numba. A derived function keeps the values that they had when it was
 compiled. `grad(energy)`, or any call of `vjp` or `jvp`, sees globals that were assigned, patched or replaced since, but
@@ -26,17 +26,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload, typeof_impl
 
-from adjit.api.arguments import as_given, has_typed
-from adjit.api.bound import BoundDerived, SpreadDerived, bound, has_stars, spread
-from adjit.api.branches import by_branch, has_paths
-from adjit.api.calls import AlongVectors, Choosing
-from adjit.api.dispatch import Specialising, derive, register
-from adjit.api.in_kernels import check_kind
-from adjit.api.on_device import pull_on_device, push_on_device
-from adjit.api.options import Asked, Options, make_options, takes_options
-from adjit.api.sparse import sparse_derivative
-from adjit.api.structures import Layouts, Patterns, has_tables, laid_out, like, patterns_in, taken
-from adjit.api.trees import (
+from adjit.api.arguments.structures import Layouts, Patterns, has_tables, laid_out, like, patterns_in, taken
+from adjit.api.arguments.trees import (
     Template,
     conform,
     described,
@@ -49,6 +40,15 @@ from adjit.api.trees import (
     template,
     zero,
 )
+from adjit.api.arguments.types import as_given, has_typed
+from adjit.api.bound import BoundDerived, SpreadDerived, bound, has_stars, spread
+from adjit.api.branches import by_branch, has_paths
+from adjit.api.calls import AlongVectors, Choosing
+from adjit.api.gpu.in_kernels import check_kind
+from adjit.api.gpu.on_device import pull_on_device, push_on_device
+from adjit.api.sparse import sparse_derivative
+from adjit.api.specialise.dispatch import Specialising, derive, register
+from adjit.api.specialise.options import Asked, Options, make_options, takes_options
 from adjit.errors import Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.rules.library_functions import as_python
 from adjit.runtime.library import is_of_shapes
@@ -58,7 +58,7 @@ from adjit.transform.source.derivative import WIDEST, Derivative, Wrt, of_struct
 from adjit.transform.source.marks import DERIVING, Checkpointed, checkpoint, intermediate
 
 if TYPE_CHECKING:
-    from adjit.api.explain import Explanation
+    from adjit.api.specialise.explain import Explanation
 
 
 @takes_options

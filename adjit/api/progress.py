@@ -21,7 +21,7 @@ import time
 from types import FrameType, TracebackType
 from typing import Any, Self, TextIO
 
-from adjit.api import dispatch
+from adjit.api.specialise import dispatch
 from adjit.runtime.backend.dispatcher import SpecialisedDispatcher
 from adjit.runtime.library.watch import STATE
 from adjit.transform.source.derivative import shown

@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from adjit.api import colouring
-from adjit.api.arguments import check_value
-from adjit.api.dispatch import derive
-from adjit.api.options import Options
-from adjit.api.structures import laid_out
-from adjit.api.trees import Leaf, Template, leaves, map_leaves, nested, template
+from adjit.api.arguments.structures import laid_out
+from adjit.api.arguments.trees import Leaf, Template, leaves, map_leaves, nested, template
+from adjit.api.arguments.types import check_value
+from adjit.api.specialise.dispatch import derive
+from adjit.api.specialise.options import Options
 from adjit.errors import TypeMismatch, Unsupported, WrongCall
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import WIDEST, Derivative, shown

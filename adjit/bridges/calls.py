@@ -24,11 +24,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numba import types
 
+from adjit.api.arguments.structures import laid_out
+from adjit.api.arguments.trees import leaves, map_leaves, nested
 from adjit.api.bound import bound
 from adjit.api.functions import value_of
-from adjit.api.options import Options
-from adjit.api.structures import laid_out
-from adjit.api.trees import leaves, map_leaves, nested
+from adjit.api.specialise.options import Options
 from adjit.bridges.shapes import extents_of_results
 from adjit.errors import TypeMismatch, Unsupported
 from adjit.rules.library_functions import as_python

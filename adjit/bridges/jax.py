@@ -21,8 +21,8 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from adjit.api.options import Options, make_options
-from adjit.api.trees import leaves, map_leaves
+from adjit.api.arguments.trees import leaves, map_leaves
+from adjit.api.specialise.options import Options, make_options
 from adjit.bridges.calls import Call, Kind, Wrapped, opened, put_together
 from adjit.errors import TypeMismatch, Unsupported, WrongCall
 from adjit.rules.library_functions import as_python

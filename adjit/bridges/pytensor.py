@@ -20,7 +20,7 @@ from pytensor.gradient import DisconnectedType
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
 
-from adjit.api.options import make_options
+from adjit.api.specialise.options import make_options
 from adjit.bridges.calls import Call, Kind, Wrapped, opened, put_together
 from adjit.errors import TypeMismatch, Unsupported
 from adjit.rules.library_functions import as_python

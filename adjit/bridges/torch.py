@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from adjit.api.options import Options, make_options
+from adjit.api.specialise.options import Options, make_options
 from adjit.bridges.calls import Call, Kind, Wrapped, opened, put_together
 from adjit.errors import TypeMismatch, WrongDevice
 from adjit.rules.library_functions import as_python

@@ -39,7 +39,7 @@ class Spectral:
     """What gives values and vectors in pairs.
 
     function: (*args, cuts) -> the results, the number of each value's space, and the matrix that equal values are
-              mixed by, or that times the vectors, in parts; see `of_spectra.equal_values`
+              mixed by, or that times the vectors, in parts; see `numpy.linalg.equal_eigenvalues`
     moved:    (change, slope) -> 0, which moves by the slope times the change of a zero
     values:   which result has the values
     vectors:  result -> the axis along which its vectors are counted
@@ -54,25 +54,32 @@ class Spectral:
 
 
 BUILTIN_MODULES = (
-    "elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "factorisations",
-    "of_draws.sampling", "of_draws.generators", "along_axes", "moments", "shapes", "joining", "calculus", "picking",
-    "contractions", "stacks", "of_spectra.equal_values", "triangular", "complex_numbers", "complex_matrices", "fourier",
-    "of_polynomials.polynomials", "of_polynomials.objects", "structured",
+    "elementary", "special_functions", "constants", "numpy.reductions", "numpy.arrays", "numpy.grids",
+    "numpy.linalg.matrices", "numpy.linalg.factorisations", "numpy.random.sampling", "numpy.random.generators",
+    "numpy.along_axes", "numpy.moments", "numpy.manipulation", "numpy.joining", "numpy.calculus", "numpy.indexing",
+    "numpy.linalg.contractions", "numpy.linalg.stacks", "numpy.linalg.equal_eigenvalues", "numpy.linalg.triangular",
+    "numpy.complex_numbers", "numpy.linalg.complex_matrices", "numpy.fft", "numpy.polynomial.functions",
+    "numpy.polynomial.objects", "numpy.structured_arrays",
 )  # fmt: skip
 # The rules for functions of a library that takes its time to import, loaded once a program has imported it.
 OF_LIBRARIES = {
-    "scipy.special": tuple(f"of_scipy.scipy_{name}" for name in ("special", "bessel", "more", "faddeeva")),
-    "scipy.stats": tuple(f"of_scipy.scipy_{name}" for name in ("stats", "distributions", "frozen", "descriptive")),
-    "scipy.linalg": ("of_scipy.scipy_linalg", "of_scipy.scipy_matrices"),
-    "scipy.integrate": ("of_scipy.scipy_integrate", "of_scipy.scipy_initial_values", "of_scipy.scipy_quadrature"),
-    "scipy.spatial.distance": ("of_scipy.scipy_spatial",),
-    "scipy.spatial.transform": ("of_scipy.scipy_rotations",),
-    "scipy.signal": ("of_scipy.scipy_signal", "of_scipy.scipy_windows"),
-    "scipy.interpolate": ("of_scipy.scipy_interpolate", "of_scipy.scipy_fitpack"),
-    "scipy.optimize": tuple(f"of_scipy.scipy_{name}" for name in ("optimize", "roots", "systems", "minima")),
-    "scipy.sparse": ("of_scipy.scipy_sparse", "of_scipy.scipy_sparse_made"),
-    "scipy.ndimage": ("of_scipy.scipy_ndimage",),
-    "scipy.sparse.linalg": ("of_scipy.scipy_sparse_solves",),
+    library: tuple(f"scipy.{name}" for name in names)
+    for library, names in {
+        "scipy.special": ("special.functions", "special.bessel", "special.several_results", "special.faddeeva"),
+        "scipy.stats": ("stats.distributions", "stats.more_distributions", "stats.frozen", "stats.descriptive"),
+        "scipy.linalg": ("linalg.matrices", "linalg.special_matrices"),
+        "scipy.integrate": ("integrate.samples", "integrate.initial_values", "integrate.quadrature"),
+        "scipy.spatial.distance": ("spatial.distance",),
+        "scipy.spatial.transform": ("spatial.transform",),
+        "scipy.signal": ("signal.filters", "signal.windows"),
+        "scipy.interpolate": ("interpolate.splines", "interpolate.fitpack"),
+        "scipy.optimize": tuple(
+            f"optimize.{name}" for name in ("test_functions", "scalar_roots", "systems", "scalar_minima")
+        ),
+        "scipy.sparse": ("sparse.matrices", "sparse.construction"),
+        "scipy.ndimage": ("ndimage",),
+        "scipy.sparse.linalg": ("sparse.linalg",),
+    }.items()
 }
 
 # The parameters of rules that take an array, so that a list or tuple is made one first, as in NumPy.

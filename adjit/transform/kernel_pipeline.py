@@ -19,10 +19,10 @@ from numba import types
 from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import shape
-from adjit.transform.cuda import Plan, Told, emit_plan, planned, told
-from adjit.transform.elaborate import KernelLaunch, elaborate
 from adjit.transform.emit import Emitted, emit
-from adjit.transform.kernels import (
+from adjit.transform.frontend import KernelLaunch, elaborate
+from adjit.transform.gpu import Plan, Told, emit_plan, planned, told
+from adjit.transform.gpu.kernels import (
     Asked,
     derived_kernel,
     in_few_stretches,

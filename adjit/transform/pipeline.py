@@ -20,8 +20,8 @@ from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import fuse_launches, shape
 from adjit.transform.derive import Compiler, Wanted, check_flow, check_places, mix_equal_values, wanted
-from adjit.transform.elaborate import KernelLaunch, apart, elaborate, without_comments
 from adjit.transform.emit import Emitted, emit, recorded
+from adjit.transform.frontend import KernelLaunch, apart, elaborate, without_comments
 from adjit.transform.kinds import IN_HALVES, derived, values_in
 from adjit.transform.machine import guarded, tune, watched
 from adjit.transform.rewrite.notes import Record, note, recording
@@ -32,8 +32,8 @@ from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import gather_at_once, transposed_tangent
 
 if TYPE_CHECKING:
-    from adjit.transform.cuda import Plan
-    from adjit.transform.cuda import Told as Told  # for those who ask
+    from adjit.transform.gpu import Plan
+    from adjit.transform.gpu import Told as Told  # for those who ask
 
 
 def source(
@@ -42,11 +42,11 @@ def source(
     """The source of a derivative for these argument types. `vectormath`: with vectorisable elementary functions;
     `fastmath`: what kernels are compiled with, which their source says."""
     if derivative.strategy.machine == "thread":
-        from adjit.transform.cuda import emit_in_thread
+        from adjit.transform.gpu import emit_in_thread
 
         return recorded(emit_in_thread(_in_a_thread(derivative, tuple(arg_types))))
     if derivative.strategy.machine == "cuda":
-        from adjit.transform.cuda import emit_plan
+        from adjit.transform.gpu import emit_plan
 
         return recorded(emit_plan(_plan_of(derivative, arg_types), fastmath))
     made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
@@ -63,7 +63,7 @@ def explained(
             made = _in_a_thread(derivative, tuple(arg_types))
         return made, records
     if derivative.strategy.machine == "cuda":
-        from adjit.transform.cuda import as_numbers
+        from adjit.transform.gpu import as_numbers
 
         with recording() as records:
             made = _for_launches(released(_built(derivative, tuple(map(as_numbers, arg_types)))))
@@ -75,13 +75,13 @@ def explained(
 
 def launches(derivative: Derivative, arg_types: Sequence[types.Type], fastmath: bool = False) -> Told:
     """What a derivative for a GPU launches, in order: the kernel, its line, its threads, how it adds up."""
-    from adjit.transform.cuda import told
+    from adjit.transform.gpu import told
 
     return told(_plan_of(derivative, arg_types), fastmath)
 
 
 def _plan_of(derivative: Derivative, arg_types: Sequence[types.Type]) -> Plan:
-    from adjit.transform.cuda import as_numbers, numbers, planned
+    from adjit.transform.gpu import as_numbers, numbers, planned
 
     def plan(made: ir.Function) -> Plan:
         asked = derivative.strategy
@@ -110,7 +110,7 @@ def _for_launches(made: ir.Function) -> ir.Function:
 
 def _in_a_thread(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     """What one thread of a kernel does for it; values are computed again where it has no memory to keep them."""
-    from adjit.transform.cuda import in_a_thread
+    from adjit.transform.gpu import in_a_thread
 
     try:
         return in_a_thread(released(_built(derivative, arg_types)))
@@ -166,7 +166,7 @@ def primal(
 
     def inner(derivative: Derivative | KernelLaunch, given: tuple[types.Type, ...]) -> ir.Function:
         if isinstance(derivative, KernelLaunch):
-            from adjit.transform.kernels import launched
+            from adjit.transform.gpu.kernels import launched
 
             return launched(derivative, given, strategy, build)
         asked = derivative if strategy.tuned else at_level(derivative, tuned=False)
@@ -186,7 +186,7 @@ def primal(
         elaborated = checked(mix_equal_values(elaborated, inner), "mixed")
     launches = any(isinstance(op, ir.Call) and op.callee is apart for op in elaborated.body.inside)
     if launches:
-        from adjit.transform.kernels import launched_apart
+        from adjit.transform.gpu.kernels import launched_apart
 
         elaborated = launched_apart(elaborated)
     return shape(elaborated, stretches, strategy, run_again, launches=launches, bounds=bounds)

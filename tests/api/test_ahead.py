@@ -7,7 +7,7 @@ import pytest
 from numba import float64, int64, types
 
 import adjit
-from adjit.api import dispatch
+from adjit.api.specialise import dispatch
 
 
 @pytest.fixture(autouse=True)

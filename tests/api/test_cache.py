@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.api import cache, store
+from adjit.api.specialise import cache, store
 
 PROGRAM = """
 import io, json, sys

@@ -8,10 +8,10 @@ import pytest
 from numba import float64
 
 import adjit
-from adjit.api import digests
-from adjit.api.digests import NotKeyed
-from adjit.api.dispatch import Options
-from adjit.api.keys import key_of
+from adjit.api.specialise import digests
+from adjit.api.specialise.digests import NotKeyed
+from adjit.api.specialise.dispatch import Options
+from adjit.api.specialise.keys import key_of
 from adjit.rules import registry
 from adjit.transform.source.derivative import Derivative
 from tests.api.importing import imported

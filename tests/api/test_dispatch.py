@@ -8,8 +8,8 @@ import numba
 import numpy as np
 import pytest
 
-from adjit.api.dispatch import Derived, Interpreted, Options, derive
 from adjit.api.functions import grad, hvp, jvp, value_and_grad, vjp
+from adjit.api.specialise.dispatch import Derived, Interpreted, Options, derive
 from adjit.errors import InternalError, NoRule, NotScalar, TypeMismatch, Unsupported
 from adjit.transform import pipeline
 from adjit.transform.pipeline import Derivative

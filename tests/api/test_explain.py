@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.api.dispatch import Options, derive
+from adjit.api.specialise.dispatch import Options, derive
 from adjit.transform import pipeline
 from adjit.transform.pipeline import Derivative
 from tests.golden import primals

@@ -240,8 +240,8 @@ def test_names_of_the_users_own_do_no_harm():
 
 
 def test_equations_of_one_name_are_told_apart_in_the_cache(tmp_path, monkeypatch):
-    from adjit.api.keys import key_of
-    from adjit.api.options import Options
+    from adjit.api.specialise.keys import key_of
+    from adjit.api.specialise.options import Options
     from adjit.transform.source.derivative import Derivative
 
     def made(power):

@@ -15,9 +15,9 @@ import pytest
 from numba import float32, float64, int64, njit, types
 
 import adjit
-from adjit.api import keys
-from adjit.api.dispatch import Options
-from adjit.api.keys import NotKeyed, key_of
+from adjit.api.specialise import keys
+from adjit.api.specialise.dispatch import Options
+from adjit.api.specialise.keys import NotKeyed, key_of
 from adjit.rules import registry
 from adjit.runtime.backend import versions as backend_versions
 from adjit.runtime.backend.versions import is_plain
@@ -340,8 +340,8 @@ def test_keys_are_the_same_in_each_process(tmp_path, load):
         sys.path.insert(0, sys.argv[1])
         import program
         from numba import float64, int64
-        from adjit.api.dispatch import Options
-        from adjit.api.keys import key_of
+        from adjit.api.specialise.dispatch import Options
+        from adjit.api.specialise.keys import key_of
         from adjit.transform.source.derivative import Derivative
         print(key_of(Derivative(program.outer, "grad", (0,)), (float64, int64), Options()).text)
         print("libcst" in sys.modules or "islpy" in sys.modules)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.api.dispatch import Derived, Interpreted
+from adjit.api.specialise.dispatch import Derived, Interpreted
 from adjit.errors import TypeMismatch, Unsupported, WrongCall, WrongWrt
 from tests.api.programs import X, energy, no_rule, scaled
 

@@ -17,7 +17,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import adjit
-from adjit.api.options import Asked, Options, make_options
+from adjit.api.specialise.options import Asked, Options, make_options
 from adjit.errors import NotScalar, SourceUnavailable, TypeMismatch, Unsupported, WrongCall, WrongWrt
 
 X = np.array([1.0, 2.0])

@@ -4,7 +4,7 @@ import pytest
 from numba import types
 
 import adjit
-from adjit.api.notation import to_text, to_types
+from adjit.api.specialise.notation import to_text, to_types
 from adjit.errors import TypeMismatch
 
 ROWS = [

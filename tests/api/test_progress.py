@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.api import dispatch, progress
+from adjit.api import progress
 from adjit.api.progress import line_of
+from adjit.api.specialise import dispatch
 from tests.programs.diffusion import diffuse
 
 

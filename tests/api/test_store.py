@@ -5,7 +5,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from adjit.api import store
+from adjit.api.specialise import store
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 

@@ -2,7 +2,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from adjit.api.trees import conform, leaves, nested, snapshot, template, zero
+from adjit.api.arguments.trees import conform, leaves, nested, snapshot, template, zero
 
 Both = namedtuple("Both", "a b")
 

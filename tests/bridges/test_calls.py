@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.api.options import make_options
+from adjit.api.specialise.options import make_options
 from adjit.bridges.calls import Kind, opened
 from adjit.errors import TypeMismatch, Unsupported
 from tests.bridges import programs

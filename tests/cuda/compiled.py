@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import adjit.api.on_device  # noqa: F401  whose target this is
-from adjit.api.dispatch import derive
-from adjit.api.notation import to_text, to_types
-from adjit.api.on_device import OnDevice
-from adjit.api.options import make_options
+import adjit.api.gpu.on_device  # noqa: F401  whose target this is
+from adjit.api.gpu.on_device import OnDevice
+from adjit.api.specialise.dispatch import derive
+from adjit.api.specialise.notation import to_text, to_types
+from adjit.api.specialise.options import make_options
 from adjit.runtime.library.gpus import BACKEND, PACKAGES, is_installed
 from adjit.transform import ir, pipeline
 from adjit.transform.source.derivative import Derivative

@@ -6,7 +6,7 @@ import pytest
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.cuda.memory_order import in_memory_order
+from adjit.transform.gpu.memory_order import in_memory_order
 from tests.transform.building import VECTOR, F, I, Program
 
 
@@ -122,7 +122,7 @@ def test_what_other_threads_may_have_stored_is_loaded_where_it_stands(before, af
 
 
 def test_a_few_loads_stand_before_barriers():
-    from adjit.transform.cuda import memory_order
+    from adjit.transform.gpu import memory_order
 
     names = [f"a{k}" for k in range(memory_order.MOST_AHEAD + 3)]
     p = Program(**dict.fromkeys(names, VECTOR), i=I, v=F)

@@ -8,7 +8,7 @@ Run as a module, `python -m tests.golden.generate`, it writes all of them anew.
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adjit.api.dispatch import Options, derive
+from adjit.api.specialise.dispatch import Options, derive
 from adjit.transform.pipeline import Derivative
 from tests.golden.container_primals import CONTAINERS
 from tests.golden.primals import CASES, TUNED, Case

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import adjit
-from adjit.api.dispatch import Options, derive
+from adjit.api.specialise.dispatch import Options, derive
 from adjit.transform.pipeline import Derivative
 from adjit.transform.strategy import CHEAPEST, READABLE
 

@@ -10,7 +10,7 @@ import pytest
 
 import adjit
 from adjit.errors import AdjitError
-from adjit.rules.of_real_numbers import SPECTRA_ARE_COMPLEX
+from adjit.rules.numpy.real_or_complex import SPECTRA_ARE_COMPLEX
 from tests.programs.complex_matrices import MATRICES
 from tests.programs.complex_numbers import COMPLEX, PHASES, array_argument, size_of_a_multiple
 from tests.programs.harness import check

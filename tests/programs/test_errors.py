@@ -20,7 +20,7 @@ from numba import njit, objmode
 
 import adjit
 from adjit.errors import AdjitError
-from adjit.rules.of_real_numbers import SPECTRA_ARE_COMPLEX
+from adjit.rules.numpy.real_or_complex import SPECTRA_ARE_COMPLEX
 
 
 @dataclass(frozen=True)

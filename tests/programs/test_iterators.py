@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.transform.elaborate import statements
+from adjit.transform.frontend.walk import statements
 from tests.programs.harness import check
 
 

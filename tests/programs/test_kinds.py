@@ -22,7 +22,7 @@ import pytest
 import adjit
 from adjit import errors
 from adjit.rules import registry
-from adjit.transform.elaborate.builtin_calls import INTRINSICS, METHODS
+from adjit.transform.frontend.walk.handlers import INTRINSICS, METHODS
 from tests.defining import define
 
 PARTS = 8

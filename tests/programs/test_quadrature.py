@@ -8,7 +8,7 @@ from scipy import integrate
 from scipy.integrate import quad
 
 import adjit
-from adjit.rules.of_scipy import scipy_quadrature
+from adjit.rules.scipy.integrate import quadrature
 
 X = np.array([0.8, 1.7])
 
@@ -75,8 +75,8 @@ def test_compiled_forward_and_twice() -> None:
 
 
 def test_rule_is_exact_for_polynomials() -> None:
-    places = scipy_quadrature.SHARES
-    for weights, degree in ((scipy_quadrature.WEIGHTS, 31), (scipy_quadrature.OF_GAUSS, 19)):
+    places = quadrature.SHARES
+    for weights, degree in ((quadrature.WEIGHTS, 31), (quadrature.OF_GAUSS, 19)):
         for k in range(degree + 1):
             assert np.sum(weights * places**k) == pytest.approx(1 / (k + 1), rel=1e-14)
 

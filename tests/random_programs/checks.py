@@ -34,8 +34,8 @@ from numba import types
 
 import adjit
 from adjit import errors
-from adjit.api import dispatch
-from adjit.api.dispatch import Options, derive
+from adjit.api.specialise import dispatch
+from adjit.api.specialise.dispatch import Options, derive
 from adjit.transform import ir, pipeline
 from adjit.transform.pipeline import Derivative
 from adjit.transform.strategy import FORCED

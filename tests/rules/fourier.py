@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.rules.fourier import HAS_ROCKET_FFT, transformed
+from adjit.rules.numpy.fft import HAS_ROCKET_FFT, transformed
 from tests.rules.rows import Row, array, row, vector
 
 

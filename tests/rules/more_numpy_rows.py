@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.polynomial import Polynomial, polynomial, polyutils
 
 from adjit.rules import constants
-from adjit.rules.of_real_numbers import complex_roots, real_roots, roots_of_real
+from adjit.rules.numpy.real_or_complex import complex_roots, real_roots, roots_of_real
 from adjit.runtime.library.spectra import spectrum_of_real
 from tests.rules.rows import Row, array, real, row, vector
 

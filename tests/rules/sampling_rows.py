@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.rules.of_draws import quantiles
+from adjit.rules.numpy.random import quantiles
 from tests.rules.rows import (
     Row,
     above_one,

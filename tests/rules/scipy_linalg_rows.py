@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from adjit.rules.of_scipy.scipy_linalg import principal_root
-from adjit.rules.triangular import (
+from adjit.rules.numpy.linalg.triangular import (
     banded_solve,
     eliminated,
     exchanges,
@@ -15,6 +14,7 @@ from adjit.rules.triangular import (
     order_of_rows,
     upper_solve,
 )
+from adjit.rules.scipy.linalg.matrices import principal_root
 from tests.rules import rows as at
 from tests.rules.rows import Row, array, row, vector
 

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from adjit.rules.incomplete import betainc_by_a, betainc_by_b, gammainc_by_a, hurwitz, hurwitz_by_x
-from adjit.rules.of_scipy.scipy_bessel import spherical_j, spherical_y
-from adjit.rules.of_scipy.scipy_distributions import log_quotient
-from adjit.rules.of_scipy.scipy_faddeeva import imaginary_part, real_part
-from adjit.rules.of_scipy.scipy_more import (
+from adjit.rules.incomplete_gamma import betainc_by_a, betainc_by_b, gammainc_by_a, hurwitz, hurwitz_by_x
+from adjit.rules.scipy.special.bessel import spherical_j, spherical_y
+from adjit.rules.scipy.special.faddeeva import imaginary_part, real_part
+from adjit.rules.scipy.special.several_results import (
     cosine_integral,
     fresnel_cosine,
     fresnel_sine,
@@ -20,6 +19,7 @@ from adjit.rules.of_scipy.scipy_more import (
     real_lambertw,
     sine_integral,
 )
+from adjit.rules.scipy.stats.more_distributions import log_quotient
 from tests.rules import rows as at
 from tests.rules.rows import Row, array, numbers, positive, real, row, scalar, unit, vector
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from adjit import stop_gradient
-from adjit.rules import special
-from adjit.rules.complex_matrices import (
+from adjit.rules import special_functions
+from adjit.rules.numpy.linalg.complex_matrices import (
     complex_cofactors,
     complex_spectrum,
     determinant,
@@ -28,8 +28,8 @@ from adjit.rules.complex_matrices import (
     hermitian_spectrum,
     signed_logarithm,
 )
-from adjit.rules.linear_algebra import cofactors
-from adjit.rules.of_real_numbers import real_eig, real_eigvals
+from adjit.rules.numpy.linalg.matrices import cofactors
+from adjit.rules.numpy.real_or_complex import real_eig, real_eigvals
 from adjit.runtime.library import held
 from tests.rules import rows as at
 from tests.rules import (
@@ -86,8 +86,8 @@ SCALARS: list[Row] = [
     *scalar((math.ldexp, np.ldexp), real, at.small_integer, active=(0,)),
     *scalar((math.nextafter, np.nextafter), real, real, active=(0,)),
     *scalar((math.erf, math.erfc), real),
-    *scalar((math.lgamma, math.gamma, special.digamma), positive),
-    *scalar((special.polygamma,), at.small_integer, positive, active=(1,)),
+    *scalar((math.lgamma, math.gamma, special_functions.digamma), positive),
+    *scalar((special_functions.polygamma,), at.small_integer, positive, active=(1,)),
 ]
 
 # ------------------------------------------------------------------------------------------------------------ array ops

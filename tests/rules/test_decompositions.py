@@ -15,7 +15,7 @@ from numba import njit
 from numba.core.errors import NumbaPerformanceWarning
 
 import adjit
-from adjit.rules import linear_algebra
+from adjit.rules.numpy.linalg import matrices
 from adjit.rules.registry import WANTED, lookup
 from tests.rules.table import ARRAYS, Row
 
@@ -146,10 +146,10 @@ def test_cofactors_and_their_tangent_by_minors(n: int, rank_lost: int) -> None:
             [[(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(m, i, 0), j, 1)) for j in range(n)] for i in range(n)]
         )
 
-    np.testing.assert_allclose(linear_algebra.cofactors(a), by_minors(a), atol=1e-11)
+    np.testing.assert_allclose(matrices.cofactors(a), by_minors(a), atol=1e-11)
     step = 1e-4
     expected = (by_minors(a + step * a_dot) - by_minors(a - step * a_dot)) / (2 * step)
-    found = linear_algebra.cofactors_dot(a, a_dot, c=linear_algebra.cofactors(a))
+    found = matrices.cofactors_dot(a, a_dot, c=matrices.cofactors(a))
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 

@@ -12,10 +12,10 @@ from numba.core.typing import mathdecl, npydecl
 
 import adjit
 from adjit import rules
-from adjit.rules import factorisations, registry
-from adjit.rules.of_scipy import scipy_roots
-from adjit.rules.of_spectra import equal_values
+from adjit.rules import registry
+from adjit.rules.numpy.linalg import equal_eigenvalues, factorisations
 from adjit.rules.registry import Table, lookup, registered
+from adjit.rules.scipy.optimize import scalar_roots
 from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.library import reassociable_add, reassociable_sub
 from tests.rules.more_numpy_rows import CALLED
@@ -24,17 +24,17 @@ from tests.rules.sampling_rows import METHODS
 from tests.rules.table import ARRAYS, CONSTANTS, TABLE, WITHOUT_EXAMPLE, Row
 
 # By these roots know of the order of their derivatives (tests/programs/test_roots.py); the last has no rule.
-NO_FOURTH = scipy_roots.root_third_derivative
+NO_FOURTH = scalar_roots.root_third_derivative
 ORDERS_OF_ROOTS = (
-    scipy_roots.root, scipy_roots.root_derivative, scipy_roots.root_second_derivative, NO_FOURTH,
+    scalar_roots.root, scalar_roots.root_derivative, scalar_roots.root_second_derivative, NO_FOURTH,
 )  # fmt: skip
 
 # The compiler's own, in derivatives that are differentiated again
 # (tests/transform/sweeps/test_matrix_pass_fusion.py), and in those of factorisations
 # (tests/programs/test_functions_of_matrices.py).
 OF_SPECTRA = (
-    factorisations.turns, factorisations.turns_asked_for, equal_values.moved,
-    equal_values.spectrum, equal_values.singular_spectrum, equal_values.hermitian_spaces,
+    factorisations.turns, factorisations.turns_asked_for, equal_eigenvalues.moved,
+    equal_eigenvalues.spectrum, equal_eigenvalues.singular_spectrum, equal_eigenvalues.hermitian_spaces,
 )  # fmt: skip
 OWN = (reassociable_add, reassociable_sub, *OF_SPECTRA, *(f.py_func for f in OF_SPECTRA))
 

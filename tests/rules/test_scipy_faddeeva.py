@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 import adjit
-from adjit.rules.of_scipy.scipy_faddeeva import imaginary_part, real_part
+from adjit.rules.scipy.special.faddeeva import imaginary_part, real_part
 
 PLACES = [
     complex(x, y)

@@ -11,7 +11,7 @@ import pytest
 from scipy import special
 
 import adjit
-from adjit.rules.incomplete import betainc_by_a, betainc_by_b, gammainc_by_a, hurwitz
+from adjit.rules.incomplete_gamma import betainc_by_a, betainc_by_b, gammainc_by_a, hurwitz
 from tests.programs.harness import check
 from tests.rules.scipy_rows import NUMBERS
 

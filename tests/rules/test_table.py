@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjit.api.dispatch import Options, derive
+from adjit.api.specialise.dispatch import Options, derive
 from adjit.transform.pipeline import Derivative
 from tests.programs.harness import check
 from tests.rules.rows import Row
@@ -42,12 +42,12 @@ CORE = {id(row) for row in (*SCALARS, *ARRAYS, *CONSTANTS) if row is FIRST[row.c
 # rows of the core that take seconds, and whose kin are in the short run
 SLOW = {
     *(
-        f"adjit.rules.complex_matrices.{name}"
+        f"adjit.rules.numpy.linalg.complex_matrices.{name}"
         for name in ("determinant", "complex_cofactors", "complex_spectrum", "signed_logarithm")
     ),
-    *(f"adjit.rules.complex_matrices.hermitian_{name}" for name in ("eigenvalues", "factor", "spectrum")),
+    *(f"adjit.rules.numpy.linalg.complex_matrices.hermitian_{name}" for name in ("eigenvalues", "factor", "spectrum")),
     *(f"numpy.fft.{name}" for name in ("rfft2", "ifft2", "irfft2", "ifftn")),
-    "adjit.rules.linear_algebra.cofactors",
+    "adjit.rules.numpy.linalg.matrices.cofactors",
 }
 
 

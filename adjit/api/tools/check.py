@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from adjit.api.arguments.structures import Layouts, laid_out
+from adjit.api.arguments.trees import Leaf, Template, conform, leaves, map_leaves, nested, snapshot, template, zero
 from adjit.api.bound import bound as of_bound
 from adjit.api.bound import called, has_stars, spread
-from adjit.api.dispatch import derive
 from adjit.api.functions import active_positions, bind, push, value_of
-from adjit.api.options import Asked, Options, make_options, takes_options
-from adjit.api.structures import Layouts, laid_out
-from adjit.api.trees import Leaf, Template, conform, leaves, map_leaves, nested, snapshot, template, zero
+from adjit.api.specialise.dispatch import derive
+from adjit.api.specialise.options import Asked, Options, make_options, takes_options
 from adjit.errors import Unsupported, WrongCall, WrongWrt
 from adjit.transform.source.derivative import (
     Derivative,
@@ -35,7 +35,7 @@ from adjit.transform.source.derivative import (
 from adjit.transform.source.structures import put_together
 
 if TYPE_CHECKING:
-    from adjit.api.explain import Decided
+    from adjit.api.specialise.explain import Decided
 
 # Large steps show curvature, small ones rounding, so the best counts. The last ones are for arguments that are small
 # themselves: a step of 1e-4 takes 1e-5 out of the domain of a logarithm.

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from adjit.api.dispatch import derive
 from adjit.api.functions import grad, jacfwd, jvp, vjp
-from adjit.api.options import Options
+from adjit.api.specialise.dispatch import derive
+from adjit.api.specialise.options import Options
 from adjit.errors import WrongCall
 from adjit.rules.registry import Entry
 from adjit.runtime.backend import is_dispatcher

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from adjit.api.bound import SpreadDerived, bound, has_stars
-from adjit.api.dispatch import derive
-from adjit.api.options import Asked, make_options, takes_options
+from adjit.api.specialise.dispatch import derive
+from adjit.api.specialise.options import Asked, make_options, takes_options
 from adjit.errors import Unsupported, named, with_cells
 from adjit.rules.library_functions import as_python
 from adjit.transform.source.derivative import Derivative, root, shown, specification

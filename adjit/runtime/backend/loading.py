@@ -34,7 +34,7 @@ from numba.core.registry import cpu_target
 from adjit.runtime.backend.versions import is_plain
 
 # The extensions that are known to compile nothing but the functions of these modules.
-_OF = {"rocket_fft": ("numpy.fft", "scipy.fft", "adjit.rules.fourier")}
+_OF = {"rocket_fft": ("numpy.fft", "scipy.fft", "adjit.rules.numpy.fft")}
 # Whose functions call nothing of an extension's, but for those.
 _ALONE = frozenset((
     "", "builtins", "math", "cmath", "operator", "_operator", "random", "_random", "numpy", "scipy", "numba", "adjit",

@@ -28,12 +28,12 @@ from adjit.transform.derive.nan_safe import selective
 from adjit.transform.derive.reallocated_shadows import Likeness
 from adjit.transform.derive.rule_bodies import Partials, context
 from adjit.transform.derive.shadows import Shadows
-from adjit.transform.elaborate.entry import BuildDerivative
-from adjit.transform.elaborate.values import scalars
-from adjit.transform.elaborate.values.arrays import store
-from adjit.transform.elaborate.values.elementwise import as_lazy
-from adjit.transform.elaborate.values.frame import Context
-from adjit.transform.elaborate.values.values import Value, is_array
+from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.values.arrays import store
+from adjit.transform.frontend.values.elementwise import as_lazy
+from adjit.transform.frontend.values.frame import Context
+from adjit.transform.frontend.values.values import Value, is_array
+from adjit.transform.frontend.walk.entry import BuildDerivative
 from adjit.transform.ir.types import array_type, array_type_of, typed_const, writable
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.source.derivative import Derivative

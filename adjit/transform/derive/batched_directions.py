@@ -23,7 +23,7 @@ from adjit.transform.derive.directions import Directions, Tangent, extents
 from adjit.transform.derive.forward import Tangents
 from adjit.transform.derive.jacobian import Changed, Chunked, Shape, together, unheard
 from adjit.transform.derive.multi_seed import Copies
-from adjit.transform.elaborate.entry import BuildDerivative, without_comments
+from adjit.transform.frontend.walk.entry import BuildDerivative, without_comments
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 
 

@@ -22,11 +22,11 @@ from adjit.transform.derive.activity import Activity
 from adjit.transform.derive.directions import Directions, Tangent, extents, in_memory
 from adjit.transform.derive.rule_bodies import context
 from adjit.transform.derive.shadows import Beside
-from adjit.transform.elaborate.entry import BuildDerivative
-from adjit.transform.elaborate.values.arrays import shape_of, store
-from adjit.transform.elaborate.values.elementwise import stretched
-from adjit.transform.elaborate.values.frame import Context
-from adjit.transform.elaborate.values.values import Value, is_array, is_number
+from adjit.transform.frontend.values.arrays import shape_of, store
+from adjit.transform.frontend.values.elementwise import stretched
+from adjit.transform.frontend.values.frame import Context
+from adjit.transform.frontend.values.values import Value, is_array, is_number
+from adjit.transform.frontend.walk.entry import BuildDerivative
 from adjit.transform.ir.types import array_type, array_type_of
 
 # What a call gives in one direction, from what goes along those of its arguments that have something, by position.

@@ -28,9 +28,9 @@ from adjit.transform import ir
 from adjit.transform.derive.directions import SUFFIX, NotTogether, Tangent, extents, in_memory
 from adjit.transform.derive.forward import Tangents
 from adjit.transform.derive.jacobian import ByRows, Changed, Matrices, Numbered, Shape
-from adjit.transform.elaborate.entry import BuildDerivative
-from adjit.transform.elaborate.values import scalars
-from adjit.transform.elaborate.values.values import dtype
+from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.values.values import dtype
+from adjit.transform.frontend.walk.entry import BuildDerivative
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 
 

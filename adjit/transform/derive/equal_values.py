@@ -11,8 +11,8 @@ matter (invariant_subspaces.py), and behind each product of vectors with a funct
                                                  z = p @ v.T
 
 exp(w[k]) in the last but one line is the slope of the function. All that is added is zero, and has a tangent where
-`mixing` has one (rules/equal_values.py). A product of degree 2, as v[i, k] ** 2 * exp(w[k]), takes half of what turns
-both of its factors. Nothing of it is run where no values are equal.
+`mixing` has one (rules/numpy/linalg/equal_eigenvalues.py). A product of degree 2, as v[i, k] ** 2 * exp(w[k]), takes
+half of what turns both of its factors. Nothing of it is run where no values are equal.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from adjit.transform.derive.in_place_updates import fill_anew
 from adjit.transform.derive.invariant_subspaces import ALL, InPlace, Spaces, Unproven, axes_of_base, is_square
 from adjit.transform.derive.phase_invariance import check_phases
 from adjit.transform.derive.rule_bodies import Partials, context
-from adjit.transform.elaborate.entry import BuildDerivative
-from adjit.transform.elaborate.values import scalars
+from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.walk.entry import BuildDerivative
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.rewrite.simplify import simplify
 

@@ -41,10 +41,10 @@ from adjit.transform.derive.directions import SUFFIX, Directions, NotTogether, T
 from adjit.transform.derive.forward import Tangents
 from adjit.transform.derive.multi_seed import Copies, repeated
 from adjit.transform.derive.rule_bodies import context
-from adjit.transform.elaborate.entry import BuildDerivative, without_comments
-from adjit.transform.elaborate.values import scalars
-from adjit.transform.elaborate.values.arrays import allocated_part
-from adjit.transform.elaborate.values.values import dtype
+from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.values.arrays import allocated_part
+from adjit.transform.frontend.values.values import dtype
+from adjit.transform.frontend.walk.entry import BuildDerivative, without_comments
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.source.derivative import WIDEST
 

@@ -31,8 +31,8 @@ from adjit.transform.derive.nan_safe import is_sure, unless_least, unless_zero
 from adjit.transform.derive.not_finite import NotFinite
 from adjit.transform.derive.rule_bodies import apply, is_plain_choice, no_rule, zero_like
 from adjit.transform.derive.shadows import Shadows, zeros_like
-from adjit.transform.elaborate.values import scalars
-from adjit.transform.elaborate.values.values import is_array, is_number
+from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.values.values import is_array, is_number
 from adjit.transform.ir.types import array_type_of, typed_const, writable
 from adjit.transform.rewrite.notes import Differentiated, note
 from adjit.transform.rewrite.verified import dump

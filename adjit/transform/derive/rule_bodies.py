@@ -16,10 +16,10 @@ from numba import types
 from adjit.errors import InternalError, NoRule
 from adjit.rules.registry import WANTED, lookup
 from adjit.transform import ir
-from adjit.transform.elaborate.entry import BuildDerivative, new_context
-from adjit.transform.elaborate.values.elementwise import materialise
-from adjit.transform.elaborate.values.frame import Context
-from adjit.transform.elaborate.values.values import Lazy, Static, TupleValue, Value
+from adjit.transform.frontend.values.elementwise import materialise
+from adjit.transform.frontend.values.frame import Context
+from adjit.transform.frontend.values.values import Lazy, Static, TupleValue, Value
+from adjit.transform.frontend.walk.entry import BuildDerivative, new_context
 from adjit.transform.ir.types import typed_const
 from adjit.transform.source.callables import spoken
 

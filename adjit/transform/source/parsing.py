@@ -111,7 +111,7 @@ class _Text:
 class FunctionSource:
     """What there is to know about a function before anything is run.
 
-    stands_for: where the nodes of a text that was rewritten come from (`elaborate/recursion.py`). made_up: its
+    stands_for: where the nodes of a text that was rewritten come from (`frontend/walk/recursion.py`). made_up: its
     variables that the user's text has not. dispatcher: what numba compiles it by, where it was read as that.
     """
 

@@ -4,8 +4,8 @@ import functools
 
 import numpy as np
 
-from adjit.api.kernels import DerivedKernel
-from adjit.api.options import make_options
+from adjit.api.gpu.kernels import DerivedKernel
+from adjit.api.specialise.options import make_options
 
 
 @functools.lru_cache(maxsize=64)

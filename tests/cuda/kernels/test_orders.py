@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from numba import types
 
-from adjit.api.trees import leaves
+from adjit.api.arguments.trees import leaves
 from adjit.runtime.compile import load
 from adjit.runtime.library.xoroshiro import States, is_states
 from adjit.transform import ir
-from adjit.transform.elaborate import Launched
 from adjit.transform.emit import emit
+from adjit.transform.frontend import Launched
+from adjit.transform.gpu.kernels import Asked, without_levels
 from adjit.transform.kernel_pipeline import derived_nest
-from adjit.transform.kernels import Asked, without_levels
 from adjit.transform.strategy import READABLE
 from tests.cuda.kernels.harness import copies, derived, is_float, shadow
 from tests.cuda.kernels.test_kernels import CASES, NAMES

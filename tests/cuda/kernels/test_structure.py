@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import adjit.cuda
-from adjit.api.arguments import specialised, type_of
+from adjit.api.arguments.types import specialised, type_of
 from adjit.transform import ir
 from adjit.transform.analysis.loop_dependences import Serial, Sharings
 from adjit.transform.analysis.outlined_region import alone
-from adjit.transform.elaborate import Launched
+from adjit.transform.frontend import Launched
+from adjit.transform.gpu.kernels import Asked
 from adjit.transform.kernel_pipeline import derived_nest
-from adjit.transform.kernels import Asked
 from adjit.transform.strategy import READABLE, Strategy
 from tests.cuda.kernels.harness import is_float, shadow
 from tests.cuda.kernels.test_kernels import CASES

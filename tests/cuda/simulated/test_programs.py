@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjit
-import adjit.api.on_device as on_device_module
+import adjit.api.gpu.on_device as on_device_module
 from adjit.runtime.cuda.check import UNWRITTEN
 from tests.cuda.launching import PROGRAMS, arguments, permuted
 from tests.cuda.simulated.checks import assert_close, like, on_device, on_host, simulated, watched

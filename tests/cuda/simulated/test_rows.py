@@ -8,7 +8,7 @@ from numba import cuda, prange
 
 import adjit
 from adjit.runtime.cuda import launch
-from adjit.transform.cuda import row_body
+from adjit.transform.gpu import row_body
 from tests.cuda.simulated.checks import arguments, check, on_device, simulated, watched
 from tests.cuda.simulated.functions import FUNCTIONS
 from tests.cuda.simulated.functions_of_rows import FUNCTIONS_OF_ROWS

@@ -11,7 +11,7 @@ import pytest
 from numba import njit
 
 import adjit
-from adjit.api import dispatch
+from adjit.api.specialise import dispatch
 from adjit.runtime.backend.compiler import GeneratedCompiler
 from adjit.runtime.backend.versions import is_plain
 from tests.benchmarked import SHARED, kinds, softmax, workloads

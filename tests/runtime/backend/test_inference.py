@@ -111,8 +111,8 @@ def test_results_of_what_is_compiled_apart():
 
 
 def test_functions_of_the_rules_as_python_calls_them():
-    from adjit.rules.linear_algebra import cofactors
-    from adjit.rules.special import digamma
+    from adjit.rules.numpy.linalg.matrices import cofactors
+    from adjit.rules.special_functions import digamma
 
     other = separate_compilation.for_python(cofactors)
     assert other is separate_compilation.for_python(cofactors) is not cofactors

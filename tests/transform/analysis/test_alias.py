@@ -10,7 +10,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.elaborate.entry import elaborate
+from adjit.transform.frontend.walk.entry import elaborate
 from adjit.transform.pipeline import build
 from adjit.transform.rewrite.simplify import simplify
 from tests.transform.building import VECTOR, I, Program

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import types
 
-from adjit.api.dispatch import Options, derive
+from adjit.api.specialise.dispatch import Options, derive
 from adjit.transform import ir, pipeline
 from adjit.transform.source.derivative import Derivative
 from adjit.transform.strategy import CHEAPEST, Strategy

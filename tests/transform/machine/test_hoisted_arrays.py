@@ -7,7 +7,7 @@ import pytest
 from numba import prange, types
 
 import adjit
-from adjit.api.dispatch import Options, derive
+from adjit.api.specialise.dispatch import Options, derive
 from adjit.transform import ir, pipeline
 from adjit.transform.machine.hoisted_arrays import hoist_scratch
 from adjit.transform.source.derivative import Derivative

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.api.dispatch import derive
+from adjit.api.specialise.dispatch import derive
 from adjit.runtime.library.watch import STATE
 from tests.programs.harness import flat
 from tests.programs.table import TABLE

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings, strategies
 from numba import types
 
 import adjit
-from adjit.api.dispatch import derive
-from adjit.api.options import Options
+from adjit.api.specialise.dispatch import derive
+from adjit.api.specialise.options import Options
 from adjit.transform import ir, pipeline
 from adjit.transform.pipeline import Derivative
 from adjit.transform.strategy import CHEAPEST, FORCED

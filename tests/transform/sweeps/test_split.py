@@ -5,7 +5,7 @@ import pytest
 from numba import types
 
 import adjit
-from adjit.api.trees import snapshot
+from adjit.api.arguments.trees import snapshot
 from adjit.transform import ir, pipeline
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.emit.emit import emit

@@ -1,0 +1,4 @@
+"""Rules for scipy.interpolate: splines and interpolation.
+
+In: a function of SciPy's. Out: what is known of its derivative.
+"""

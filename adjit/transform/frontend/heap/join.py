@@ -1,0 +1,200 @@
+"""How one value is put together that is one of two: on two paths, or before a loop and after a trip.
+
+In: two values, and what is in the lists that they have. Out: the `Shape` of both, and the operands of each
+as one of it.
+
+    (1.0, "a") and (2.0, "b")        a tuple of a number and one of two texts
+    (x, y) and (z,)                  one of two tuples: which of them it is, x, y, z
+    two objects of one class         what is in them, as a copy, unless they have to stay the ones that they are
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.frontend.heap import aliasing, lists
+from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.values.frame import ChosenChanges, Context
+from adjit.transform.frontend.values.unions import number, renumbered
+from adjit.transform.frontend.values.values import (
+    Cell,
+    Grown,
+    Maybe,
+    OneOf,
+    Record,
+    Shape,
+    Static,
+    Table,
+    TupleValue,
+    Value,
+    apart,
+    joint,
+    leaf_count,
+    leaves_of,
+    may_be_chosen,
+    pairs_of,
+    parts_of,
+    seen,
+    structure,
+)
+from adjit.transform.ir.types import typed_const, unify
+
+Env = Mapping[str, Value]
+
+EMPTY = ir.Const(None, types.none)  # stands for an array of a list that has no items yet
+NOTHING = ir.Const(None, types.none)  # and for the number or array of what is None
+
+
+def _are_functions(shape: Shape) -> bool:
+    """Whether it is a function or a text, or one of several."""
+    options = shape.parts if shape.kind == "chosen" else (shape,)
+    return all(option.kind == "static" and may_be_chosen(option.parts[0]) for option in options)
+
+
+def _chooses_functions(shape: Shape) -> bool:
+    """Whether functions and texts are all that is one of several in it."""
+    return _are_functions(shape) if shape.kind == "chosen" else all(map(_chooses_functions, _parts(shape)))
+
+
+def _parts(shape: Shape) -> tuple[Shape, ...]:
+    return tuple(part for part in shape.parts if isinstance(part, Shape))
+
+
+def both_shapes(ctx: Context, one: Shape, other: Shape) -> Shape | None:
+    """How a value is put together that is one on a path and the other on another; a function, or one that is in it,
+    becomes one of several."""
+    found = joint(one, other)
+    if found is None:
+        several = joint(one, other, chooses=True)
+        found = several if several is not None and _chooses_functions(several) else None
+    return apart(found) if found is not None and ctx.own_extents else found
+
+
+def common(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value], keeps: bool) -> Shape | None:
+    """The same of values with what is in lists there. Lists that are not the same one are known by what is in them,
+    unless it `keeps` them; what is put together in two ways is one of both, unless a loop around may be written out."""
+    shapes = structure(one[1]), structure(other[1])
+    return (both_shapes(ctx, *shapes) if keeps else by_content(ctx, one, other)) or choice(ctx, *shapes)
+
+
+def by_content(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -> Shape | None:
+    found = both_shapes(ctx, structure(one[1]), structure(other[1]))
+    return found or both_shapes(ctx, structure(seen(*one)), structure(seen(*other)))
+
+
+def is_copied(ctx: Context, env: Env, value: Value) -> None:
+    """Takes note that a variable has what is in these lists and objects, and not themselves: they may not change."""
+    for part in parts_of(value):
+        if isinstance(part, Cell) and part.key not in ctx.copied_cells and not ctx.keeps_chosen:
+            if not ctx.changes.get(part.key, set()).isdisjoint(ctx.loops):
+                raise ChosenChanges
+            ctx.copied_cells.add(part.key)
+            state = env.get(part.key)
+            for one in state.items if isinstance(state, TupleValue | Record) else ():
+                is_copied(ctx, env, one)
+
+
+def choice(ctx: Context, one: Shape, other: Shape) -> Shape | None:
+    if ctx.wants_known and not ctx.keeps_chosen:
+        return None
+    found = joint(one, other, chooses=True)
+    return apart(found) if found is not None and ctx.own_extents else found
+
+
+def _leaves_of_chosen(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:
+    """The operands of a value that is one of several, of which this is one, or one of some."""
+    options, which = (value.options, value) if isinstance(value, OneOf) else ((value,), None)
+    if isinstance(value, Maybe):
+        options = (Static(None), value.value)
+        which = OneOf(options, scalars.negated(ctx, value.is_there))
+    places = [_place_in(shape, structure(option)) for option in options]
+    if None in places or len(set(places)) < len(places):
+        return None
+    known = [place for place in places if place is not None]
+    count = len(shape.parts)
+    found = [number(known[0], count) if which is None else renumbered(ctx, which, known, count)]
+    for place, part in enumerate(shape.parts):
+        inner: list[ir.Operand] | None = [NOTHING] * leaf_count(part)
+        if place in known:
+            inner = leaves_as(ctx, part, options[known.index(place)])
+        if inner is None:
+            return None
+        found += inner
+    return found
+
+
+def _place_in(shape: Shape, option: Shape) -> int | None:
+    """Which of the options it is."""
+    if option in shape.parts:
+        return shape.parts.index(option)
+    known = ((k, part, chooses) for chooses in (False, True) for k, part in enumerate(shape.parts))
+    return next((k for k, part, chooses in known if joint(part, option, chooses) == part), None)
+
+
+def leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:
+    """The operands of a value put together like `shape`, real numbers taken as complex ones; None if it cannot be."""
+    if shape.kind == "chosen":
+        return _leaves_of_chosen(ctx, shape, value)
+    if shape.kind == "maybe":
+        if value == Static(None):
+            return [ir.boolean(False), *[NOTHING] * leaf_count(shape.parts[0])]
+        there, held = (value.is_there, value.value) if isinstance(value, Maybe) else (ir.boolean(True), value)
+        inner = leaves_as(ctx, shape.parts[0], held)
+        return inner if inner is None else [there, *inner]
+    if shape.kind == "table":
+        value = Table("dict", pairs_of(value)) if isinstance(value, Record) else value
+        assert isinstance(value, Table)
+        inner = leaves_as(ctx, shape.parts[0], value.items)
+        return inner if inner is None or value.limit is None else [*inner, value.limit]
+    if shape.kind == "grown":
+        assert isinstance(value, TupleValue | Grown)
+        if isinstance(value, TupleValue) and not value.items:
+            return [*[EMPTY] * leaf_count(shape.parts[0]), ir.integer(0)]
+        return leaves_of(lists.grown(ctx, value, shape.parts[0]))
+    if isinstance(value, TupleValue | Record):
+        found = [leaves_as(ctx, part, item) for part, item in zip(shape.parts, value.items, strict=True)]
+        return None if None in found else [leaf for leaves in found for leaf in leaves or ()]
+    if shape.kind != "complex" or not isinstance(value, ir.Var | ir.Const):
+        return leaves_of(value)
+    if isinstance(value.type, types.Array):
+        return None
+    return [value, typed_const(0.0, value.type if isinstance(value.type, types.Float) else types.float64)]
+
+
+def puts_away(ctx: Context, shape: Shape, value: Value) -> None:
+    """Takes note of what is in a list that becomes one that grows."""
+    if shape.kind in ("grown", "table"):
+        aliasing.puts_away_items(ctx, value)
+
+
+def unified(shape: Shape, one: ir.Operand, other: ir.Operand) -> types.Type | None:
+    """The type of a leaf that is one on a path and the other on another; in a list that grows, integers and floats are
+    floats."""
+    if one is EMPTY or other is EMPTY or one is NOTHING or other is NOTHING:
+        return other.type if one is EMPTY or one is NOTHING else one.type
+    found = unify(one.type, other.type)
+    return lists.widened(one.type, other.type) if found is None and shape.kind in ("grown", "table") else found
+
+
+def in_list(env: Env, shape: Shape, value: Value | None) -> Value | None:
+    """A value that is put together like `shape`, which tells what is in a list, or which list it is."""
+    if value is None or structure(value) == shape or joint(shape, structure(value), chooses=True) == shape:
+        return value
+    return seen(env, value)
+
+
+def converted(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:
+    """A number cast; an array seen under a more general layout."""
+    if value.type == type_:
+        return value
+    if isinstance(type_, types.Array):
+        assert isinstance(value.type, types.Array)
+        if value.type.dtype != type_.dtype:
+            return lists.as_wide(ctx, value, type_)
+        out = ir.Var(ir.name_of(value, "view"), type_)
+        ctx.builder.emit(ir.Slice(base=value, selectors=(ir.Span(),) * type_.ndim, out=out))
+        return ctx.new_array(out, ctx.shape(value), ctx.roots_of(value))
+    return scalars.cast(ctx, value, type_)

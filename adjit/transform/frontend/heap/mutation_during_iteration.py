@@ -1,0 +1,160 @@
+"""Lists, dictionaries and sets that are changed while a loop runs through them: which loops have to see that.
+
+In: what a loop runs through, what is changed in it. Out: the loop to be elaborated anew, or a refusal.
+
+    for x in queue:            the items as they are when their turn comes, and as many as there are then
+        queue.append(x + 1)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import libcst as cst
+
+from adjit.transform import ir
+from adjit.transform.frontend.values.frame import Context, Frame, RunsThroughChanges
+from adjit.transform.frontend.values.values import (
+    Cell,
+    Grown,
+    Paired,
+    Record,
+    Table,
+    TupleValue,
+    Value,
+    View,
+    Within,
+    as_stream,
+    described,
+)
+from adjit.transform.source.syntax import contains
+
+STORED, RESIZED = "stored", "resized"  # how a list is changed in a loop that runs through it
+
+
+@dataclasses.dataclass(eq=False)
+class Run:
+    """A loop around what is elaborated, and what it runs through."""
+
+    loop: object  # the statement; None for what is no statement, or runs through no list
+    frame: Frame
+    cells: frozenset[Cell | Within]
+    through: frozenset[Cell | Within]  # the lists of which that was made, item by item in Python
+    is_known: bool  # whether the items are taken as they were where it begins
+    leaves: bool = False  # whether it is certainly left after what is elaborated
+
+
+def cells_of(value: Value) -> frozenset[Cell | Within]:
+    """The lists, dictionaries and sets that a loop over a value runs through."""
+    if isinstance(value, Paired):
+        return frozenset().union(*(cells_of(part) for part in value.parts if part is not None))
+    is_iterator = isinstance(value, Table) and value.kind == "iterator"  # which is emptied when the loop begins
+    cell = value.cell if isinstance(value, TupleValue | Grown | Record | Table) and not is_iterator else None
+    cell = cell.cell if isinstance(cell, View) else cell
+    return frozenset((cell,)) if isinstance(cell, Cell | Within) else frozenset()
+
+
+def looked_at(value: Value) -> frozenset[Cell | Within]:
+    """The lists and iterators that are looked at when an iterator over a value is asked for its items."""
+    stream = as_stream(value)
+    if isinstance(value, Table) and value.kind == "iterator" and isinstance(value.cell, Cell):
+        return frozenset((value.cell,))
+    return cells_of(value) if stream is None else stream.through
+
+
+@contextlib.contextmanager
+def running(
+    frame: Frame, loop: object, value: Value | None, through: frozenset[Cell | Within] = frozenset()
+) -> Iterator[None]:
+    """Within it, a trip of a loop over a value is elaborated; None: a loop over no list.
+
+    through: the lists that it was made of, for what looks at them when their items are asked for.
+    """
+    is_known = not isinstance(value, Grown)
+    cells = frozenset[Any]() if value is None else cells_of(value)
+    frame.ctx.runs.append(Run(loop, frame, cells, through - cells, is_known))
+    try:
+        yield
+    finally:
+        frame.ctx.runs.pop()
+
+
+@contextlib.contextmanager
+def ended(frame: Frame) -> Iterator[None]:
+    """Within it, the innermost loop over a value has come to its end, as its `else` finds it."""
+    run = frame.ctx.runs.pop()
+    try:
+        yield
+    finally:
+        frame.ctx.runs.append(run)
+
+
+@contextlib.contextmanager
+def leaving(frame: Frame, statements: Sequence[cst.CSTNode]) -> Iterator[None]:
+    """Within it these statements are elaborated; loops that are left at their end do not see what they change."""
+    left = [run for run in _left_by(frame, statements) if not run.leaves]
+    for run in left:
+        run.leaves = True
+    try:
+        yield
+    finally:
+        for run in left:
+            run.leaves = False
+
+
+def _left_by(frame: Frame, statements: Sequence[cst.CSTNode]) -> Sequence[Run]:
+    last = statements[-1] if statements else None
+    last = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
+    if not isinstance(last, cst.Break | cst.Return) or frame.catching:
+        return ()
+    runs = [run for run in frame.ctx.runs if run.frame is frame]
+    if any(contains(statement, cst.Continue) for statement in statements):
+        return ()
+    return runs if isinstance(last, cst.Return) else runs[-1:]
+
+
+def is_run_through(ctx: Context, iterator: Table) -> bool:
+    """Whether a loop around what is elaborated takes the items of this iterator."""
+    return any(iterator.cell in run.through for run in ctx.runs)
+
+
+def sees_change(frame: Frame, value: TupleValue | Grown | Record | Table, state: Value) -> None:
+    """Takes note that a list, a dictionary or a set holds something else now: a loop that runs through it sees that."""
+    ctx = frame.ctx
+    cell = value.cell
+    for run in ctx.runs:
+        if cell not in run.cells | run.through or run.leaves:
+            continue
+        before, after = _count(value), _count(state)
+        is_resized = before != after
+        if not isinstance(value, TupleValue | Grown) and not (
+            isinstance(before, ir.Const) and isinstance(after, ir.Const)
+        ):
+            is_resized = False  # known as it runs, as which keys there are: Python raises RuntimeError where it is
+        if not is_resized and not run.is_known and cell in run.cells:
+            continue
+        if is_resized and not isinstance(value, TupleValue | Grown):
+            raise ctx.unsupported(
+                f"{described(value)} that changes its length while a loop runs over it",
+                "Loop over a copy, `for key in list(d)`.",
+                why="Python raises RuntimeError at the next iteration.",
+            )
+        if run.loop is None or cell in run.through:
+            raise ctx.unsupported(
+                f"{described(value)} that changes while code runs over it",
+                "Write it as a loop, or use a copy: `list(xs)`.",
+            )
+        how = RESIZED if is_resized else STORED
+        if ctx.changing.get(run.loop) not in (how, RESIZED):
+            raise RunsThroughChanges(run.loop, how)
+
+
+def _count(value: Value) -> Any:
+    """How many items there are."""
+    value = value.items if isinstance(value, Table) else value
+    if isinstance(value, Grown):
+        return value.count
+    return ir.integer(len(value.items)) if isinstance(value, TupleValue | Record) else None

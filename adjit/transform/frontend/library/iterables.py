@@ -1,0 +1,598 @@
+"""What makes one iterable of another, or a value of all its items: reversed, sorted, map, any, reduce, combinations.
+
+In: the values of a call. Out: a list, known while compiling or growing, or a value.
+
+    functools.reduce(f, xs, x0)      a loop, written out over known items
+    itertools.product(a, b)          the list of all pairs
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjit.rules.python import algorithms
+from adjit.transform import ir
+from adjit.transform.frontend.arrays import indexing
+from adjit.transform.frontend.heap.iterators import at_most, of_items, opened_in_turns, opened_stream, seen_through
+from adjit.transform.frontend.heap.lists import elements, joined
+from adjit.transform.frontend.heap.mutation_during_iteration import is_run_through
+from adjit.transform.frontend.heap.references import changed, kept
+from adjit.transform.frontend.library.builtins import known_items, length, part_of_range
+from adjit.transform.frontend.library.ordering import written
+from adjit.transform.frontend.operations.containers import append, get_item, listed
+from adjit.transform.frontend.operations.control import REDUCED, conditional, either_value
+from adjit.transform.frontend.operations.operators import binary, both, either, truth
+from adjit.transform.frontend.values import complexes, scalars
+from adjit.transform.frontend.values.argument_binding import Handler, dtype_argument, takes
+from adjit.transform.frontend.values.arrays import array_of, shape_of
+from adjit.transform.frontend.values.checks import require
+from adjit.transform.frontend.values.elementwise import (
+    as_lazy,
+    broadcast_shapes,
+    converted,
+    copied,
+    materialise,
+    operand,
+)
+from adjit.transform.frontend.values.frame import Frame, as_index
+from adjit.transform.frontend.values.values import (
+    ENDLESS,
+    LEAF,
+    Cell,
+    Copied,
+    Grown,
+    List,
+    Method,
+    Paired,
+    Places,
+    Range,
+    Record,
+    SliceValue,
+    Static,
+    Table,
+    TupleValue,
+    Value,
+    View,
+    Within,
+    as_stream,
+    described,
+    dtype,
+    is_array,
+    is_complex,
+    is_list,
+    is_number,
+    is_numeric,
+    leaves_of,
+    ndim,
+    parts_of,
+    seen,
+    unordered,
+)
+from adjit.transform.ir.types import array_type_of, const, is_integer, typed_const
+from adjit.transform.source.external_reads import is_defined
+
+
+def _reversed(frame: Frame, value: Value) -> Value:
+    ctx = frame.ctx
+    items = known_items(frame, value)
+    if items is not None:
+        return TupleValue(tuple(items[::-1]))
+    if not isinstance(value, Range):
+        backwards = SliceValue(ir.Span(step=ir.integer(-1)))
+        if isinstance(value, Grown):
+            return get_item(frame, value, [backwards])
+        if is_array(value) and ndim(value) > 0:
+            return indexing.read(ctx, indexing.resolve(ctx, value, [backwards]))
+        raise ctx.unsupported(f"reversed of {described(value)}", "Give it a range, a list, a tuple or an array.")
+    last = scalars.scalar(ctx, operator.sub, (length(frame, value), ir.integer(1)))
+    start = scalars.scalar(ctx, operator.add, (value.start, scalars.scalar(ctx, operator.mul, (last, value.step))))
+    stop = scalars.scalar(ctx, operator.sub, (value.start, value.step))
+    return dataclasses.replace(value, start=start, stop=stop, step=scalars.scalar(ctx, operator.neg, (value.step,)))
+
+
+def _map(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    if named or len(args) < 2:
+        raise frame.ctx.unsupported("map with these arguments", "Give a function and its arguments.")
+    function, *columns = args
+    columns = [opened_stream(frame, column) for column in columns]
+    if len(columns) == 1 and (stream := as_stream(columns[0])) is not None:
+        return seen_through(stream, lambda one: frame.ctx.call(frame, function, [one], {}))
+    if len(columns) == 1:
+        return frame.ctx.collected(frame, columns[0], lambda one: frame.ctx.call(frame, function, [one], {}))
+
+    def each(row: Value) -> Value:
+        assert isinstance(row, TupleValue)
+        return frame.ctx.call(frame, function, row.items, {})
+
+    return frame.ctx.collected(frame, Paired(tuple(columns)), each)
+
+
+def _of_all(name: str) -> Handler:
+    """Python's any and all."""
+
+    def handle(frame: Frame, value: Value) -> Value:
+        combine, start = (either, False) if name == "any" else (both, True)
+        found: ir.Operand = ir.boolean(start)
+        value = unordered(value)
+        if isinstance(value, TupleValue):
+            for one in value.items:
+                found = combine(frame, found, scalars.ready(truth(frame, one)))
+            return found
+        lazy = as_lazy(frame.ctx, elements(frame.ctx, value))
+        if lazy.ndim != 1:
+            raise frame.ctx.unsupported(f"Python's {name} of an array of rank above 1", f"Use np.{name}.")
+        return frame.ctx.reduce(
+            lazy.shape,
+            found,
+            lambda i, known: combine(frame, known, lambda: truth(frame, lazy.element(i))),
+            f"{name}_true",
+            order_free=True,
+        )
+
+    return takes(name, "iterable", handle)
+
+
+def _known(frame: Frame, value: Value, what: str) -> Sequence[Value]:
+    """All items, which have to be known while compiling."""
+    made = listed(frame, value)
+    if not isinstance(made, TupleValue):
+        raise frame.ctx.unsupported(
+            f"{what} of a number of items that is only known at run time", "Write it as nested loops."
+        )
+    return made.items
+
+
+def _reduce(frame: Frame, function: Value, iterable: Value, initial: Value | None) -> Value:
+    """functools.reduce."""
+    ctx, whole = frame.ctx, listed(frame, iterable)
+    assert isinstance(whole, TupleValue | Grown)
+    rest: Value = whole
+    if initial is None:
+        if isinstance(whole, TupleValue) and not whole.items:
+            raise ctx.mismatch("functools.reduce of nothing", "Give an initial value.")
+        initial = get_item(frame, whole, [ir.integer(0)])
+        rest = get_item(frame, whole, [SliceValue(ir.Span(ir.integer(1), None))])
+    frame.env[REDUCED] = kept(frame, materialise(ctx, initial))
+
+    def step(one: Value) -> None:
+        made = ctx.call(frame, function, [seen(frame.env, frame.env[REDUCED]), one], {})
+        frame.env[REDUCED] = kept(frame, materialise(ctx, made))
+
+    ctx.for_each(frame, rest, step, (REDUCED,))
+    return seen(frame.env, frame.env.pop(REDUCED))
+
+
+def _accumulate(frame: Frame, iterable: Value, function: Value | None, initial: Value | None) -> Value:
+    """itertools.accumulate."""
+    ctx, whole = frame.ctx, listed(frame, iterable)
+    is_given = initial is not None and initial != Static(None)
+    cell = kept(frame, TupleValue((initial,) if is_given and initial is not None else (), is_list=True))
+
+    def now() -> List:
+        made = seen(frame.env, cell)
+        assert is_list(made)
+        return made
+
+    def add(one: Value) -> None:
+        last = get_item(frame, now(), [ir.integer(-1)])
+        if function is None or function == Static(None):
+            more = binary(frame, operator.add, last, one)
+        else:
+            more = ctx.call(frame, function, [last, one], {})
+        append(frame, now(), materialise(ctx, more))
+
+    def all_but_first() -> None:
+        append(frame, now(), get_item(frame, whole, [ir.integer(0)]))
+        ctx.for_each(frame, get_item(frame, whole, [SliceValue(ir.Span(ir.integer(1), None))]), add, ())
+
+    if is_given:
+        ctx.for_each(frame, whole, add, ())
+    else:
+        conditional(frame, truth(frame, whole), all_but_first, lambda: None)
+    return now()
+
+
+def _picked(maker: Callable[..., Any]) -> Handler:
+    """itertools.combinations and permutations, of known items."""
+
+    def handle(frame: Frame, iterable: Value, count: Value | None) -> Value:
+        if count is not None and not isinstance(count, ir.Const):
+            raise frame.ctx.unsupported(f"itertools.{maker.__name__} of a count that is not constant", "Write it.")
+        whole = listed(frame, iterable)
+        if isinstance(whole, Grown) and maker is itertools.combinations and count == ir.integer(2):
+            return _pairs(frame, whole)
+        items = _known(frame, whole, f"itertools.{maker.__name__}")
+        chosen = maker(items, len(items) if count is None else int(count.value))
+        return TupleValue(tuple(TupleValue(tuple(one)) for one in chosen), is_list=True)
+
+    return takes(f"itertools.{maker.__name__}", "iterable r?", handle)
+
+
+def _pairs(frame: Frame, whole: Grown) -> Value:
+    """All pairs of two items of a list, each with those after it."""
+    ctx, one = frame.ctx, ir.integer(1)
+    cell = kept(frame, TupleValue((), is_list=True))
+
+    def beside(i: Value) -> None:
+        assert isinstance(i, ir.Var | ir.Const)
+
+        def pair(j: Value) -> None:
+            both_items = TupleValue(tuple(get_item(frame, whole, [place]) for place in (i, j)))
+            made = seen(frame.env, cell)
+            assert isinstance(made, TupleValue | Grown)
+            append(frame, made, both_items)
+
+        ctx.for_each(frame, Range(scalars.scalar(ctx, operator.add, (i, one)), whole.count, one), pair, ())
+
+    ctx.for_each(frame, Range(ir.integer(0), whole.count, one), beside, ())
+    return seen(frame.env, cell)
+
+
+def _product(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """itertools.product."""
+    times = named.pop("repeat", ir.integer(1))
+    if named or not isinstance(times, ir.Const):
+        raise frame.ctx.unsupported("itertools.product with these arguments", "Give it iterables, and how often.")
+    columns = [listed(frame, one) for one in args] * int(times.value)
+    known = [column.items for column in columns if isinstance(column, TupleValue)]
+    if len(known) == len(columns):
+        return TupleValue(tuple(TupleValue(one) for one in itertools.product(*known)), is_list=True)
+    cell = kept(frame, TupleValue((), is_list=True))
+
+    def beside(chosen: tuple[Value, ...], rest: Sequence[List]) -> None:
+        if not rest:
+            made = seen(frame.env, cell)
+            assert is_list(made)
+            append(frame, made, TupleValue(chosen))
+            return
+        frame.ctx.for_each(frame, rest[0], lambda one: beside((*chosen, one), rest[1:]), ())
+
+    beside((), columns)
+    return seen(frame.env, cell)
+
+
+def _chain(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """itertools.chain."""
+    made: List = TupleValue((), is_list=True)
+    for one in args:
+        made = joined(frame.ctx, made, listed(frame, one))
+    return made
+
+
+def _chained(frame: Frame, iterable: Value) -> Value:
+    """itertools.chain.from_iterable."""
+    whole = listed(frame, iterable)
+    if isinstance(whole, TupleValue):
+        return _chain(frame, list(whole.items), {})
+    cell = kept(frame, TupleValue((), is_list=True))
+
+    def add(one: Value) -> None:
+        made = seen(frame.env, cell)
+        assert is_list(made)
+        append(frame, made, one)
+
+    frame.ctx.for_each(frame, whole, lambda row: frame.ctx.for_each(frame, row, add, ()), ())
+    return seen(frame.env, cell)
+
+
+def _filter(frame: Frame, function: Value, iterable: Value) -> Value:
+    """filter."""
+    ctx, cell = frame.ctx, kept(frame, TupleValue((), is_list=True))
+
+    def add(one: Value) -> None:
+        made = seen(frame.env, cell)
+        assert is_list(made)
+        append(frame, made, one)
+
+    def test(one: Value) -> None:
+        held = truth(frame, one if function == Static(None) else ctx.call(frame, function, [one], {}))
+        conditional(frame, held, lambda: add(materialise(ctx, one)), lambda: None)
+
+    ctx.for_each(frame, unordered(iterable), test, ())
+    return seen(frame.env, cell)
+
+
+# ------------------------------------------------------------------------------------------------------------ iterators
+
+
+def _iter(frame: Frame, iterable: Value) -> Value:
+    """iter: of a list or an array itself, whatever becomes of that; of anything else, of a list of its items."""
+    if as_stream(iterable) is not None:
+        return iterable
+    if isinstance(iterable, Table) and iterable.kind == "iterator":
+        return iterable
+    whole: Value = iterable
+    if is_array(iterable) and not is_complex(iterable) and ndim(iterable) > 0:
+        rows = operand(frame.ctx, iterable)
+        whole = Grown(LEAF, (rows,), frame.ctx.shape(rows)[0])
+    elif not is_list(iterable):
+        whole = listed(frame, iterable)
+    assert is_list(whole)
+    return Table("iterator", whole, limit=ir.integer(0))
+
+
+def _is_named(frame: Frame, cell: Cell | Within | View | Copied | None) -> bool:
+    """Whether a variable, or what one holds, has that list."""
+    return cell is not None and any(part == cell for value in frame.env.values() for part in parts_of(value))
+
+
+def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
+    """next."""
+    ctx = frame.ctx
+    stream = as_stream(iterator)
+    if stream is not None and stream.at is not None and stream.spent is not None:
+        place = frame.env.get(stream.spent.key)
+        if isinstance(place, ir.Var | ir.Const):
+            frame.env[stream.spent.key] = scalars.scalar(ctx, operator.add, (place, ir.integer(1)), "place")
+            return stream.at(place)
+    if isinstance(iterator, Record) and is_defined(iterator.of, "__next__") and default is None:
+        return ctx.call(frame, Method(iterator, "__next__"), [], {})
+    if stream is not None and (stream.make is None or stream.spent is not None):
+        what, instead = f"next of {described(iterator)}", "Use it in a `for` loop, which may `break`."
+        raise ctx.unsupported(what, instead, why="The state of the generator would have to be kept between calls.")
+    iterator = iterator if stream is None else listed(frame, iterator)
+    if is_list(iterator) and not _is_named(frame, iterator.cell):
+        # what the call itself makes: a generator expression, map or filter
+        iterator = Table("iterator", iterator, limit=ir.integer(0))
+    if not isinstance(iterator, Table) or iterator.kind != "iterator" or iterator.limit is None:
+        raise ctx.unsupported(f"next of {described(iterator)}", "Give it `iter(...)` of a list.")
+    if is_run_through(ctx, iterator):
+        raise ctx.unsupported(
+            "next of an iterator inside a loop over it", "Call `next` in a `while` loop, or loop over the list."
+        )
+    whole, place = iterator.items, iterator.limit
+    count = whole.count if isinstance(whole, Grown) else ir.integer(len(whole.items))
+    is_there = scalars.scalar(ctx, operator.lt, (place, count), "is_there")
+
+    def taken() -> Value:
+        found = get_item(frame, whole, [place])
+        if iterator.cell is not None:
+            further = scalars.scalar(ctx, operator.add, (place, ir.integer(1)), "place")
+            changed(frame, iterator, dataclasses.replace(iterator, limit=further), "`next`")
+        return found
+
+    if isinstance(is_there, ir.Const):
+        if is_there.value:
+            return taken()
+        if default is None:
+            raise ctx.mismatch("next of an iterator without further items", "Give a default.")
+        return default
+    if default is None:
+        ctx.builder.emit(ir.Raise(exception=StopIteration, args=(), condition=is_there))
+        return taken()
+    other = default
+    return either_value(frame, is_there, taken, lambda: other)
+
+
+def _folded(name: str, callee: Any, start: float) -> Handler:
+    """math.fsum and math.prod."""
+
+    def handle(frame: Frame, iterable: Value, initial: Value | None) -> Value:
+        items = listed(frame, iterable)
+        if isinstance(items, TupleValue) and not items.items:
+            return const(start) if initial is None else initial
+        array = as_lazy(frame.ctx, elements(frame.ctx, items))
+        if array.ndim != 1:
+            raise frame.ctx.mismatch(
+                f"math.{name} of values that are not numbers", "Give a vector, or a list of numbers."
+            )
+        given = operand(frame.ctx, initial) if initial is not None else typed_const(start, array.dtype)
+        kind = scalars.wider(dtype(given), array.dtype)
+        first = scalars.cast(frame.ctx, given, kind)
+
+        def step(index: tuple[ir.Operand, ...], known: ir.Operand) -> ir.Operand:
+            element = complexes.real(frame.ctx, array.element(index))
+            return scalars.cast(frame.ctx, scalars.scalar(frame.ctx, callee, (known, element)), kind)
+
+        return frame.ctx.reduce(array.shape, first, step, name, order_free=callee is operator.add)
+
+    return takes(f"math.{name}", "iterable start?", handle)
+
+
+def _ndindex(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """np.ndindex, of a shape or of its extents."""
+    if named:
+        raise frame.ctx.unsupported("np.ndindex with an argument by name", "Give the lengths by position.")
+    given = args[0].items if len(args) == 1 and isinstance(args[0], TupleValue) else args
+    return Places(tuple(as_index(frame.ctx, n, "an extent") for n in given))
+
+
+def _ndenumerate(frame: Frame, array: Value) -> Value:
+    return Places(tuple(shape_of(frame.ctx, array)), (array,))
+
+
+def _nditer(frame: Frame, op: Value, order: Value | None) -> Value:
+    """np.nditer, which goes in the order of memory unless it is told to go in C order."""
+    ctx = frame.ctx
+    if order not in (None, Static("K"), Static("C")):
+        raise ctx.unsupported("np.nditer in this order", 'Write order="C".')
+    given = op.items if isinstance(op, TupleValue) else (op,)
+    arrays = [materialise(ctx, array_of(ctx, a) if isinstance(a, TupleValue) else a) for a in given]
+    if not arrays or not all(map(is_numeric, arrays)):
+        raise ctx.mismatch("np.nditer of a value that is not an array", "Give it an array, or a tuple of arrays.")
+    leaves = [leaf for a in arrays if is_array(a) and ndim(a) > 1 for leaf in leaves_of(a)]
+    if order in (None, Static("K")) and leaves:
+        fault = ctx.unsupported(
+            "np.nditer of an array that may not be in C order", 'Write np.nditer(..., order="C").',
+            why="np.nditer follows the order in memory.",
+        )  # fmt: skip
+
+        def refuse(positions: Collection[int]) -> None:
+            raise fault
+
+        if any(array_type_of(leaf).layout != "C" for leaf in leaves):
+            raise fault
+        ctx.passed(leaves, refuse)
+    shape = tuple(broadcast_shapes(ctx, [shape_of(ctx, a) for a in arrays if is_array(a)]))
+    for extent in shape:
+        is_any = scalars.scalar(ctx, operator.gt, (extent, ir.integer(0)))
+        require(ctx, is_any, ValueError, "Iteration of zero-sized operands is not enabled")
+    return Places(shape, tuple(arrays), has_index=False)
+
+
+def _fromiter(frame: Frame, iterable: Value, kind: Value, count: Value | None) -> Value:
+    """np.fromiter."""
+    ctx = frame.ctx
+    if count not in (None, ir.integer(-1)):
+        raise ctx.unsupported("np.fromiter with a count", "Slice its argument or its result.")
+    made = listed(frame, iterable)
+    array = array_of(ctx, made) if isinstance(made, TupleValue) else elements(ctx, made)
+    if not is_array(array) or ndim(array) != 1:
+        raise ctx.mismatch("np.fromiter of values that are not numbers", "Use np.array of a list.")
+    return copied(ctx, converted(ctx, array, dtype_argument(frame, kind, dtype(array))))
+
+
+def _count(frame: Frame, start: Value | None, step: Value | None) -> Value:
+    """itertools.count, which a loop has to leave."""
+    first, by = (ir.integer(k) if a is None else a for k, a in enumerate((start, step)))
+    if not is_number(first) or not is_number(by):
+        raise frame.ctx.mismatch(f"itertools.count of {described(by if is_number(first) else first)}", "Give numbers.")
+    start_at, step_by = first, by
+
+    def counted(user: Frame) -> Value:
+        if not is_integer(start_at.type) or not is_integer(step_by.type):
+            raise user.ctx.unsupported(
+                "itertools.count of a value that is not an integer", "Count in integers and write `x0 + k * dx`."
+            )
+        if not isinstance(step_by, ir.Const) or step_by.value <= 0:
+            raise user.ctx.unsupported("itertools.count with a step that is not a positive literal", "Use range.")
+        return Range(start_at, ENDLESS, step_by)
+
+    def at(place: ir.Operand) -> Value:
+        far = scalars.scalar(frame.ctx, operator.mul, (step_by, place))
+        return scalars.scalar(frame.ctx, operator.add, (start_at, far), "counted")
+
+    return of_items(frame.ctx, "count", counted, at)
+
+
+def _repeat(frame: Frame, thing: Value, times: Value | None) -> Value:
+    """itertools.repeat."""
+    if times is None:
+        raise frame.ctx.unsupported("itertools.repeat without end", "Give the number of times.")
+    return binary(frame, operator.mul, TupleValue((thing,), is_list=True), as_index(frame.ctx, times, "`times`"))
+
+
+def _starmap(frame: Frame, function: Value, iterable: Value) -> Value:
+    """itertools.starmap."""
+
+    def each(row: Value) -> Value:
+        items = known_items(frame, row)
+        if items is None:
+            raise frame.ctx.unsupported(
+                "itertools.starmap of items that are not tuples", "Write a loop, or a comprehension."
+            )
+        return frame.ctx.call(frame, function, items, {})
+
+    return frame.ctx.collected(frame, iterable, each)
+
+
+def _part(frame: Frame, iterable: Value, span: ir.Span) -> Value:
+    """So many of the items."""
+    if is_array(iterable):
+        return indexing.read(frame.ctx, indexing.resolve(frame.ctx, iterable, [SliceValue(span)]))
+    return get_item(frame, iterable if isinstance(iterable, Grown) else listed(frame, iterable), [SliceValue(span)])
+
+
+def _pairwise(frame: Frame, iterable: Value) -> Value:
+    """itertools.pairwise."""
+    whole = iterable if is_array(iterable) or is_list(iterable) else listed(frame, iterable)
+    return Paired((whole, _part(frame, whole, ir.Span(ir.integer(1), None))))
+
+
+def _islice(frame: Frame, iterable: Value, *ends: Value | None) -> Value:
+    """itertools.islice."""
+    ctx, iterable = frame.ctx, opened_in_turns(frame, iterable)
+    stream = as_stream(iterable)
+    given = [None if end in (None, Static(None)) else as_index(frame.ctx, end, "an end") for end in ends if end]
+    span = ir.Span(None, given[0]) if len(given) == 1 else ir.Span(*given)
+    if any(isinstance(end, ir.Const) and end.value < 0 for end in given):
+        raise frame.ctx.mismatch("itertools.islice of a negative number", "Count from the start.")
+    if stream is not None:
+        if len(given) > 1:
+            what, instead = "itertools.islice of a generator with a start", "Make a list of it: `list(...)`."
+            raise ctx.unsupported(what, instead)
+        return at_most(frame, stream, given[0], lambda one, k: one, is_first=False)
+    if isinstance(iterable, Range):
+        whole = dataclasses.replace(iterable, stop=_end_of(frame, iterable, span))
+        return part_of_range(frame, whole, [SliceValue(dataclasses.replace(span, stop=None))])
+    return _part(frame, iterable, span)
+
+
+def _end_of(frame: Frame, whole: Range, span: ir.Span) -> ir.Operand:
+    """Where the items of a range end, of which so many are taken."""
+    if span.stop is None:
+        return whole.stop
+    ahead = scalars.scalar(frame.ctx, operator.mul, (span.stop, whole.step))
+    end = scalars.scalar(frame.ctx, operator.add, (whole.start, ahead))
+    is_up = scalars.scalar(frame.ctx, operator.gt, (whole.step, ir.integer(0)))
+    up, down = (functools.partial(scalars.scalar, frame.ctx, callee, (end, whole.stop), "end") for callee in (min, max))
+    return complexes.branch(frame.ctx, is_up, up, down, "end")
+
+
+# What gives its items once.
+ONCE = frozenset((
+    map, filter, zip, enumerate, reversed, itertools.accumulate, itertools.combinations, itertools.permutations,
+    itertools.product, itertools.repeat, itertools.starmap, itertools.pairwise, itertools.islice,
+    itertools.chain, itertools.chain.from_iterable, np.ndindex, np.ndenumerate, np.nditer,
+))  # fmt: skip
+
+# What looks at the lists that it is given when it is run through; the others have copies of the items.
+LAZY = ONCE - {itertools.combinations, itertools.permutations, itertools.product}
+
+# What takes the items of a generator one by one, as somebody runs through it.
+RUNNING_THROUGH = frozenset((
+    enumerate, zip, map, itertools.islice, iter, next, tuple, itertools.takewhile, itertools.dropwhile,
+    itertools.filterfalse, itertools.compress,
+))  # fmt: skip
+
+# What does so where one of its arguments is a generator; of lists it makes lists.
+_IN_TURN: dict[Any, Handler] = {
+    any: written(algorithms.is_any),
+    all: written(algorithms.are_all),
+    filter: written(algorithms.filtered),
+    itertools.chain: written(algorithms.chained),
+    itertools.starmap: written(algorithms.starmapped),
+}
+
+
+def in_turn(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """A call of what takes the items of a generator only as far as its own are used; None if no argument is one."""
+    is_any = any(stream.run is not None for stream in map(as_stream, args) if stream is not None)
+    return _IN_TURN[callee](frame, list(args), dict(named)) if is_any and callee in _IN_TURN else None
+
+
+ITERABLES: dict[Any, Handler] = {
+    reversed: takes("reversed", "sequence", _reversed),
+    map: _map,
+    filter: takes("filter", "function iterable", _filter),
+    any: _of_all("any"),
+    all: _of_all("all"),
+    functools.reduce: takes("functools.reduce", "function iterable initial?", _reduce),
+    itertools.accumulate: takes("itertools.accumulate", "iterable func? initial?", _accumulate),
+    itertools.combinations: _picked(itertools.combinations),
+    itertools.permutations: _picked(itertools.permutations),
+    itertools.product: _product,
+    itertools.count: takes("itertools.count", "start? step?", _count),
+    itertools.repeat: takes("itertools.repeat", "object times?", _repeat),
+    itertools.starmap: takes("itertools.starmap", "function iterable", _starmap),
+    itertools.pairwise: takes("itertools.pairwise", "iterable", _pairwise),
+    itertools.islice: takes("itertools.islice", "iterable first more? step?", _islice),
+    itertools.chain: _chain,
+    itertools.chain.from_iterable: takes("itertools.chain.from_iterable", "iterable", _chained),
+    iter: takes("iter", "iterable", _iter),
+    next: takes("next", "iterator default?", _next),
+    math.fsum: _folded("fsum", operator.add, 0.0),
+    math.prod: _folded("prod", operator.mul, 1),
+    np.ndindex: _ndindex,
+    np.ndenumerate: takes("np.ndenumerate", "arr:array", _ndenumerate),
+    np.nditer: takes("np.nditer", "op order?", _nditer),
+    np.fromiter: takes("np.fromiter", "iter dtype count?", _fromiter),
+}

@@ -1,0 +1,323 @@
+"""Functions of Python's library around values: of `operator`, `copy` and `math`, methods of texts.
+
+In: the values of a call. Out: a value; of `itemgetter` and the like, what is called later.
+
+    operator.itemgetter(1)      what calls `item_by` with the key 1 first
+    copy.deepcopy(state)        the same lists and objects, with memory of their own
+    "abc".upper()               the text, while compiling
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+import dataclasses
+import functools
+import itertools
+import math
+import operator
+import re
+import statistics
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from typing import Any
+
+from adjit.rules.python import algorithms
+from adjit.rules.python.statistics import OF_STATISTICS
+from adjit.transform import ir
+from adjit.transform.frontend.heap.references import under_a_cell
+from adjit.transform.frontend.library.ordering import written
+from adjit.transform.frontend.operations.containers import listed
+from adjit.transform.frontend.operations.operators import binary
+from adjit.transform.frontend.operations.records import Partial, method_of
+from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.values.argument_binding import Handler, operands_of, takes
+from adjit.transform.frontend.values.elementwise import copied, materialise
+from adjit.transform.frontend.values.frame import Frame, LocalFunction, wrap
+from adjit.transform.frontend.values.values import (
+    WHERE_TEXTS_GO,
+    Cell,
+    Grown,
+    Method,
+    OneOf,
+    Record,
+    Static,
+    Table,
+    TupleValue,
+    Value,
+    described,
+    is_array,
+    is_list,
+    is_mutable,
+    is_number,
+    object_of,
+)
+from adjit.transform.ir.types import is_integer
+from adjit.transform.source.external_reads import inherited_attribute
+
+# ------------------------------------------------------------------------------------------------------------ operators
+
+
+def _getter(one: Any, several: Any) -> Handler:
+    """operator.itemgetter and attrgetter."""
+
+    def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+        keys = tuple(materialise(frame.ctx, a) for a in args)
+        if len(keys) == 1:
+            return Static(Partial(Static(one), keys, {}))
+        return Static(Partial(Static(several), (TupleValue(keys),), {}))
+
+    return handle
+
+
+def _attributes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """operator.attrgetter, of names that may have dots in them."""
+    names = [a.value for a in args if isinstance(a, Static) and isinstance(a.value, str)]
+    if not names or len(names) < len(args):
+        raise frame.ctx.unsupported("attrgetter with names that are not constant", "Write the names.")
+    paths = tuple(TupleValue(tuple(map(Static, name.split(".")))) for name in names)
+    if len(paths) == 1:
+        return Static(Partial(Static(algorithms.attribute_by), paths, {}))
+    return Static(Partial(Static(algorithms.attributes_by), (TupleValue(paths),), {}))
+
+
+# --------------------------------------------------------------------------------------------------------------- copies
+
+
+_COPYING = ("__copy__", "__deepcopy__", "__getstate__", "__setstate__", "__reduce__", "__reduce_ex__")
+
+
+def _check_copied(frame: Frame, value: Value) -> None:
+    """Refuses a copy of an object that says itself how it is copied."""
+    if own := next((name for name in _COPYING if method_of(value, name)), None):
+        what, instead = f"a copy of {described(value)}, which defines `{own}`", "Create a new object by its class."
+        raise frame.ctx.unsupported(what, instead)
+
+
+def _copied(frame: Frame, value: Value) -> Value:
+    """copy.copy."""
+    _check_copied(frame, value)
+    if isinstance(value, Table):
+        return dataclasses.replace(value, items=listed(frame, dataclasses.replace(value.items, cell=None)), cell=None)
+    if isinstance(value, Record):
+        return dataclasses.replace(value, cell=None)
+    if is_list(value):
+        return listed(frame, value)
+    return copied(frame.ctx, value) if is_array(value) else value
+
+
+def _copied_deep(frame: Frame, value: Value, known: Value | None = None) -> Value:
+    """copy.deepcopy."""
+    found = collections.Counter(_identities(value))
+    several = {one for one, count in found.items() if count > 1}
+    return _deep(frame, value, several, {})
+
+
+def _identity(value: Value) -> Hashable:
+    """What tells a list, an object or an array from others; None of what has no name."""
+    if is_mutable(value):
+        return value.cell if isinstance(value.cell, Cell) else None
+    return value if isinstance(value, ir.Var) and is_array(value) else None
+
+
+def _identities(value: Value) -> Iterator[Hashable]:
+    """Those of all lists, objects and arrays in a value."""
+    if (own := _identity(value)) is not None:
+        yield own
+    whole = value.items if isinstance(value, Table) else value
+    for one in whole.items if isinstance(whole, TupleValue | Record) else ():
+        yield from _identities(one)
+
+
+def _deep(frame: Frame, value: Value, several: Set[Hashable], made: dict[Hashable, Value]) -> Value:
+    """A copy of a value and of all in it; what is there several times is one in the copy, too."""
+    own = _identity(value)
+    if own in made:
+        return made[own]
+    _check_copied(frame, value)
+    copy: Value
+    if isinstance(value, TupleValue | Record):
+        parts = tuple(_deep(frame, one, several, made) for one in value.items)
+        copy = dataclasses.replace(value, items=parts, cell=None)
+    elif isinstance(value, Table):
+        items = _deep(frame, dataclasses.replace(value.items, cell=None), several, made)
+        assert is_list(items)
+        copy = dataclasses.replace(value, items=items, cell=None)
+    else:
+        copy = _copied(frame, value)
+        copy = dataclasses.replace(copy, shares=frozenset()) if isinstance(copy, Grown) else copy
+    if own in several:
+        copy = made[own] = under_a_cell(frame, copy)
+    return copy
+
+
+# -------------------------------------------------------------------------------------------------------------- numbers
+
+
+def _hypot(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """math.hypot of any number of numbers."""
+    ctx = frame.ctx
+    first, *others = operands_of(frame, "math.hypot", args, named, max(len(args), 2))
+    if not others:
+        return scalars.scalar(ctx, abs, (first,))
+    return functools.reduce(lambda a, b: scalars.scalar(ctx, math.hypot, (a, b)), others, first)
+
+
+def _power(frame: Frame, base: Value, exponent: Value, modulus: Value | None) -> Value:
+    """pow."""
+    if modulus is None:
+        return binary(frame, operator.pow, base, exponent)
+    given = (base, exponent, modulus)
+    numbers = [a for a in given if is_number(a) and is_integer(a.type)]
+    if len(numbers) < len(given):
+        raise frame.ctx.mismatch("pow of three numbers that are not integers", "Give it integers.")
+    if all(isinstance(a, ir.Const) for a in numbers):
+        return wrap(frame.ctx, pow(*(int(a.value) for a in numbers if isinstance(a, ir.Const))))
+    return written(algorithms.power_modulo)(frame, list(given), {})
+
+
+def _of_whole_numbers(callee: Callable[..., int], names: str, at_run_time: Callable[..., Any]) -> Handler:
+    """A function of integers: what Python gives of constants; a float of others, as its integers have no end."""
+    what = f"math.{callee.__name__}"
+
+    def handle(frame: Frame, *given: Value | None) -> Value:
+        numbers = [a for a in given if a not in (None, Static(None))]
+        if not all(is_number(a) and is_integer(a.type) for a in numbers if a is not None):
+            raise frame.ctx.mismatch(f"{what} of a value that is not an integer", "Convert it: int(...).")
+        if not all(isinstance(a, ir.Const) for a in numbers):
+            return written(at_run_time)(frame, [a for a in numbers if a is not None], {})
+        try:
+            found = callee(*(int(a.value) for a in numbers if isinstance(a, ir.Const)))
+        except ValueError as error:
+            raise frame.ctx.mismatch(f"{what}: {error}", "See Python's math.") from None
+        return wrap(frame.ctx, found if found < 2**63 else float(found))
+
+    return takes(what, names, handle)
+
+
+# ---------------------------------------------------------------------------------------------------------------- texts
+
+
+def _object(frame: Frame, value: Value, what: str) -> Any:
+    def refused(part: Value) -> Exception:
+        return frame.ctx.not_constant(f"{what} of a value that is only known at run time", WHERE_TEXTS_GO)
+
+    if isinstance(value, TupleValue) and value.is_list:
+        return [_object(frame, one, what) for one in value.items]
+    if isinstance(value, Record) and value.of is None:
+        return {key: _object(frame, one, what) for key, one in zip(value.keys, value.items, strict=True)}
+    if is_array(value) or isinstance(value, Grown):
+        raise refused(value)
+    return object_of(value, refused)
+
+
+def of_text(frame: Frame, method: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """A method of a text, a pattern or a match, of what is known while compiling."""
+    what = f"the method `{method.__name__}` of a string"
+    given = [_object(frame, a, what) for a in args]
+    try:
+        found = method(*given, **{name: _object(frame, v, what) for name, v in named.items()})
+    except (TypeError, ValueError, LookupError, re.error) as error:
+        raise frame.ctx.mismatch(f"{what}: {error}", "See Python's documentation of str and re.") from None
+    return wrap(frame.ctx, tuple(found) if isinstance(found, Iterator) else found)
+
+
+def _by_pattern(function: Any) -> Handler:
+    """A function of `re`, of what is known while compiling."""
+    return lambda frame, args, named: of_text(frame, function, args, named)
+
+
+def _translation(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """str.maketrans."""
+    return of_text(frame, str.maketrans, args, named)
+
+
+def _named_tuple(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """collections.namedtuple: the class, which is made while compiling."""
+    what = "collections.namedtuple"
+    given, options = [_object(frame, a, what) for a in args], {n: _object(frame, v, what) for n, v in named.items()}
+    try:
+        return Static(collections.namedtuple(*given, **options))
+    except (TypeError, ValueError) as error:
+        raise frame.ctx.mismatch(f"{what}: {error}", "See Python's collections.") from None
+
+
+def _text(frame: Frame, value: Value | None) -> Value:
+    """str."""
+    return Static("" if value is None else str(_object(frame, value, "str")))
+
+
+def _letter(frame: Frame, value: Value) -> Value:
+    """ord."""
+    letter = _object(frame, value, "ord")
+    if not isinstance(letter, str) or len(letter) != 1:
+        raise frame.ctx.mismatch(f"ord of {described(value)}", "Give one letter.")
+    return ir.integer(ord(letter))
+
+
+def _callable(frame: Frame, value: Value) -> Value:
+    """callable."""
+    answers = {_is_callable(one) for one in (value.options if isinstance(value, OneOf) else (value,))}
+    if len(answers) > 1:
+        raise frame.ctx.not_constant(
+            "callable of a value that may or may not be a function", "Call it before the value is chosen."
+        )
+    return ir.boolean(answers.pop())
+
+
+def _is_callable(value: Value) -> bool:
+    if isinstance(value, Record) and value.of is not None:
+        return inherited_attribute(value.of, value.of.__mro__, "__call__") is not None
+    if isinstance(value, Static):
+        return callable(value.value) or isinstance(value.value, LocalFunction | Partial)
+    return isinstance(value, Method)
+
+
+def is_cached(callee: Any) -> bool:
+    """Whether it is a function that remembers its results, which are those of the function itself."""
+    return isinstance(callee, functools._lru_cache_wrapper)
+
+
+PYTHON_LIBRARY: dict[Any, Handler] = {
+    operator.getitem: written(algorithms.getitem),
+    operator.setitem: written(algorithms.setitem),
+    operator.delitem: written(algorithms.delitem),
+    operator.contains: written(algorithms.contains),
+    operator.itemgetter: _getter(algorithms.item_by, algorithms.items_by),
+    operator.attrgetter: _attributes,
+    dict.fromkeys: written(algorithms.fromkeys),
+    itertools.cycle: written(algorithms.cycle),
+    itertools.compress: written(algorithms.compress),
+    itertools.filterfalse: written(algorithms.filterfalse),
+    itertools.zip_longest: written(algorithms.zip_longest),
+    itertools.takewhile: written(algorithms.takewhile),
+    itertools.dropwhile: written(algorithms.dropwhile),
+    itertools.groupby: written(algorithms.groupby),
+    collections.namedtuple: _named_tuple,
+    callable: takes("callable", "obj", _callable),
+    copy.copy: takes("copy.copy", "x", _copied),
+    copy.deepcopy: takes("copy.deepcopy", "x memo?", _copied_deep),
+    math.comb: _of_whole_numbers(math.comb, "n k", algorithms.comb),
+    math.factorial: _of_whole_numbers(math.factorial, "n", algorithms.factorial),
+    math.hypot: _hypot,
+    math.isqrt: _of_whole_numbers(math.isqrt, "n", algorithms.isqrt),
+    math.perm: _of_whole_numbers(math.perm, "n k?", algorithms.perm),
+    ord: takes("ord", "c", _letter),
+    pow: takes("pow", "base exp mod?", _power),
+    str.maketrans: _translation,
+    **{
+        function: _by_pattern(function)
+        for function in (
+            re.compile,
+            re.escape,
+            re.findall,
+            re.finditer,
+            re.fullmatch,
+            re.match,
+            re.search,
+            re.split,
+            re.sub,
+        )
+    },
+    str: takes("str", "object?", _text),
+    **{getattr(statistics, of.__name__): written(of) for of in OF_STATISTICS},
+}

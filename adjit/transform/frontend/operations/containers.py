@@ -1,0 +1,541 @@
+"""What a program does to lists and tuples: items read and set, methods of lists, what collects items.
+
+In: the value of a list or a tuple. Out: an item, or the same list with something else in it.
+
+    out.append(x)        the state of the list, for all who know it
+    out[-1], out[1:]     an item; a list of its own
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable, Sequence
+
+from numba import types
+
+from adjit import errors
+from adjit.rules.python import algorithms
+from adjit.rules.registry import class_of
+from adjit.runtime.library import check_index
+from adjit.transform import ir
+from adjit.transform.frontend.heap.aliasing import (
+    has_mutable,
+    in_place,
+    puts_away,
+    puts_away_items,
+    shared_by,
+    shares_items,
+)
+from adjit.transform.frontend.heap.iterators import opened_stream
+from adjit.transform.frontend.heap.lists import (
+    appended,
+    contents,
+    elements,
+    extents_differ,
+    fitted,
+    grown,
+    joined,
+    part_of_list,
+    store_item,
+    takes_row,
+    with_width,
+)
+from adjit.transform.frontend.heap.references import append_to_item, by_cell, changed, changes_rows, item, known_in
+from adjit.transform.frontend.operations.control import either_value, of_option
+from adjit.transform.frontend.operations.operators import compare, either, truth
+from adjit.transform.frontend.values import complexes, scalars
+from adjit.transform.frontend.values.arrays import shape_of
+from adjit.transform.frontend.values.checks import emit_check, require
+from adjit.transform.frontend.values.elementwise import copied, materialise
+from adjit.transform.frontend.values.frame import Context, Frame, as_index
+from adjit.transform.frontend.values.unions import functions_in
+from adjit.transform.frontend.values.values import (
+    LEAF,
+    Cell,
+    Grown,
+    List,
+    OneOf,
+    Record,
+    Shape,
+    SliceValue,
+    Static,
+    Table,
+    TupleValue,
+    Value,
+    View,
+    Within,
+    as_stream,
+    described,
+    is_array,
+    is_list,
+    is_mutable,
+    is_number,
+    item_of,
+    joint,
+    leaves_of,
+    ndim,
+    pairs_of,
+    seen,
+    structure,
+)
+from adjit.transform.ir.types import is_integer
+from adjit.transform.source.external_reads import is_defined, static_attribute
+
+
+def item_at(frame: Frame, base: List, entries: Sequence[Value], what: str = "") -> Value:
+    """`base[entries]` as the program writes it; `what`: what it is for the user, where that is no list or tuple."""
+    if len(entries) == 1 and is_number(entries[0]) and is_integer(entries[0].type):
+        _check_place(frame, base, entries[0], what)
+    return get_item(frame, base, entries)
+
+
+def _check_place(frame: Frame, base: List, index: ir.Operand, what: str = "") -> None:
+    """Checks that there is an item at an index that the program gives."""
+    ctx = frame.ctx
+    is_known = isinstance(base, TupleValue) and (isinstance(index, ir.Const) or not base.items)
+    if is_known or frame.is_rule or ctx.kernel is not None:
+        return
+    index = scalars.cast(ctx, index, types.intp) if isinstance(index.type, types.Boolean) else index
+    count = base.count if isinstance(base, Grown) else ir.integer(len(base.items))
+    what = what or ("a list" if isinstance(base, Grown) or base.is_list else "a tuple")
+    emit_check(ctx, check_index, index, count, what=what)
+
+
+def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
+    """`base[entries]`, where that is there."""
+    ctx = frame.ctx
+    (entry,) = entries if len(entries) == 1 else (None,)
+    if isinstance(base, Grown):
+        if isinstance(entry, SliceValue):
+            return dataclasses.replace(part_of_list(ctx, base, entry.span), shares=shared_by(base))
+        if entry is not None and is_number(entry):
+            return item(ctx, base, _from_start(frame, base, entry))
+        raise ctx.unsupported(f"this subscript of {described(base)}", "Use an integer or a slice.")
+    if isinstance(entry, ir.Const) and is_integer(entry.type):
+        if not -len(base.items) <= entry.value < len(base.items):
+            raise ctx.mismatch(f"{described(base)} has no item {entry.value}", "Give an index within its length.")
+        return base.items[int(entry.value)]
+    if isinstance(entry, SliceValue):
+        ends = (entry.span.start, entry.span.stop, entry.span.step)
+        if not any(isinstance(e, ir.Var) for e in ends):
+            start, stop, step = (e.value if isinstance(e, ir.Const) else None for e in ends)
+            return TupleValue(base.items[start:stop:step], base.is_list)
+        if base.is_list:
+            return part_of_list(ctx, grown(ctx, base), entry.span)
+    if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
+        if _are_choices(base.items):
+            return _chosen(frame, base.items, entry)
+        if ctx.keeps_chosen and all(is_mutable(one) and isinstance(one.cell, Cell) for one in base.items):
+            return _chosen(frame, base.items, entry)
+        if item_of(*(structure(one) for one in base.items)) is not None and _is_even(ctx, base):
+            whole = _as_grown(frame, base)
+            return item(ctx, whole, _from_start(frame, whole, entry))
+        if not ctx.wants_known and _may_be_any(base.items):
+            return _chosen(frame, base.items, entry)
+    raise ctx.not_constant(
+        "an index of a tuple that is only known at run time", "Use an array or a list, or a constant index."
+    )
+
+
+def _as_grown(frame: Frame, base: TupleValue) -> Grown:
+    """A list of known items as one that grows, as an item is asked for by a place that is known at run time."""
+    ctx, cell = frame.ctx, base.cell
+    whole = grown(ctx, base)
+    is_changed = has_mutable(whole.item) or any(ndim(buffer) > 1 for buffer in whole.buffers)
+    if ctx.items_change and is_changed and isinstance(cell, Cell | View):
+        # items are changed where they are: from now on the list is kept so
+        state = seen(frame.env, cell.cell if isinstance(cell, View) else cell)
+        state = Table("dict", pairs_of(state)) if isinstance(state, Record) else state
+        assert isinstance(state, TupleValue | Table)
+        pairs = state.items if isinstance(state, Table) else state
+        puts_away_items(ctx, pairs)
+        made = grown(ctx, pairs)
+        owner = dataclasses.replace(state, cell=cell.cell if isinstance(cell, View) else cell)
+        becomes = dataclasses.replace(state, items=made) if isinstance(state, Table) else made
+        changed(frame, owner, becomes, "a subscript", keeps_places=True)
+        found = seen(frame.env, cell)
+        assert isinstance(found, Grown)
+        return found
+    return dataclasses.replace(whole, cell=cell)
+
+
+def _is_even(ctx: Context, base: TupleValue) -> bool:
+    """Whether the items can be rows of arrays: the arrays in them are known to be of one shape."""
+    rows = [leaves_of(one) for one in base.items]
+    return len(set(map(len, rows))) == 1 and all(
+        len({shape_of(ctx, leaf) for leaf in column}) == 1 and len({is_array(leaf) for leaf in column}) == 1
+        for column in zip(*rows, strict=True)
+    )
+
+
+def _from_start(frame: Frame, base: Grown, entry: Value) -> ir.Operand:
+    """An index as it is counted from the start."""
+    ctx = frame.ctx
+    index = as_index(ctx, entry, "the index of a list")
+    if isinstance(index, ir.Const):
+        return index if index.value >= 0 else scalars.scalar(ctx, operator.add, (base.count, index), "place")
+    from_end = functools.partial(scalars.scalar, ctx, operator.add, (base.count, index), "place")
+    is_from_end = scalars.scalar(ctx, operator.lt, (index, ir.integer(0)))
+    return complexes.branch(ctx, is_from_end, from_end, scalars.ready(index), "place")
+
+
+def _is_at(frame: Frame, index: ir.Operand, place: int, count: int) -> ir.Operand:
+    """Whether an index, which may be counted from the end, is that of a place."""
+    is_from_end = functools.partial(scalars.scalar, frame.ctx, operator.eq, (index, ir.integer(place - count)))
+    return either(frame, scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(place))), is_from_end)
+
+
+def _are_choices(values: Sequence[Value]) -> bool:
+    """Whether they are numbers, or functions and texts, or tuples of as many of these, not of numbers alone."""
+    if all(map(is_number, values)) or all(map(functions_in, values)):
+        return True
+    columns = _columns(values)
+    has_others = any(not all(map(is_number, column)) for column in columns)
+    return has_others and all(map(_are_choices, columns))
+
+
+def _may_be_any(values: Sequence[Value]) -> bool:
+    """Whether a value can be any of these: arrays of one rank, objects, tuples and the like."""
+    shape: Shape | None = structure(by_cell(values[0]))
+    for one in values[1:]:
+        shape = None if shape is None else joint(shape, structure(by_cell(one)), chooses=True)
+    alike: dict[Shape, list[Value]] = {}
+    for one in values:
+        alike.setdefault(structure(one), []).append(one)
+    columns = (column for group in alike.values() for column in zip(*map(leaves_of, group), strict=True))
+    return shape is not None and all(len({ndim(leaf) for leaf in column}) == 1 for column in columns)
+
+
+def _columns(values: Sequence[Value]) -> list[tuple[Value, ...]]:
+    """The items of tuples of one length, place by place; none of anything else."""
+    tuples = [one.items for one in values if isinstance(one, TupleValue) and not one.is_list]
+    return list(zip(*tuples, strict=True)) if len(tuples) == len(values) and len(set(map(len, tuples))) == 1 else []
+
+
+def _chosen(frame: Frame, values: Sequence[Value], index: ir.Var) -> Value:
+    """One of some values at an index known at run time only."""
+    ctx = frame.ctx
+    if columns := _columns(values):
+        return TupleValue(tuple(_chosen(frame, column, index) for column in columns))
+    choose: Callable[..., Value] = functools.partial(either_value, frame)
+    if all(map(is_number, values)):
+        choose = functools.partial(complexes.branch, ctx, name="item")
+    result = values[-1]
+    for k in range(len(values) - 2, -1, -1):
+        one, rest = (functools.partial(_same, value) for value in (values[k], result))
+        result = choose(_is_at(frame, index, k, len(values)), one, rest)
+    return result
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) -> None:
+    """`base[entries] = value` of a list."""
+    ctx = frame.ctx
+    assert isinstance(base, List)
+    (entry,) = entries if len(entries) == 1 else (None,)
+    if isinstance(entry, SliceValue):
+        shares_items(ctx, value)
+        changed(frame, base, part_replaced(frame, base, entry.span, listed(frame, value)), "a store into a part of it")
+        return
+    if entry is None or not is_number(entry):
+        raise ctx.unsupported("this subscript of a list", "Store into an item, or into a slice.")
+    value = materialise(ctx, value)
+    index = as_index(ctx, entry, "the index of a list")
+    if isinstance(base, TupleValue) and isinstance(index, ir.Const):
+        if not -len(base.items) <= index.value < len(base.items):
+            raise ctx.mismatch(f"{described(base)} has no item {index.value}", "Give an index within its length.")
+        items = list(base.items)
+        items[int(index.value)] = value
+        changed(frame, base, TupleValue(tuple(items), is_list=True), "a store into an item")
+        return
+    is_of_numbers = isinstance(base, TupleValue) and all(map(is_number, base.items))
+    if isinstance(base, TupleValue) and is_of_numbers and is_number(value) and isinstance(base.cell, Within):
+        # it stays of so many numbers, as the other items of its list are
+        changed(frame, base, _with_one(frame, base, index, value), "a store into an item")
+        return
+    _check_place(frame, base, index)
+    # the numbers of a list that grows are stored in place: nobody else has that memory
+    puts_away_items(ctx, base)
+    puts_away(ctx, value)
+    extents_differ(ctx, base, value)
+    whole = with_width(ctx, fitted(ctx, base, value), value, functools.partial(either_value, frame))
+    changes_rows(ctx, whole)
+    changed(frame, base, whole, "a store into an item")
+    store_item(ctx, whole, _from_start(frame, whole, index), value)
+
+
+def part_replaced(frame: Frame, owner: List, span: ir.Span, new: List) -> List:
+    """A list with other items in the place of `owner[span]`, as many as there are."""
+    ctx = frame.ctx
+    ends = (span.start, span.stop, span.step)
+    if span.step not in (None, ir.integer(1)):
+        raise ctx.unsupported(
+            "an assignment to a slice of a list with a step", "Assign item by item, or create a new list."
+        )
+    if isinstance(owner, TupleValue) and isinstance(new, TupleValue) and not any(isinstance(e, ir.Var) for e in ends):
+        items = list(owner.items)
+        start, stop = (e.value if isinstance(e, ir.Const) else None for e in ends[:2])
+        items[start:stop] = new.items
+        return TupleValue(tuple(items), is_list=True)
+    count = ir.integer(len(owner.items)) if isinstance(owner, TupleValue) else owner.count
+    first = ir.integer(0) if span.start is None else span.start
+    last = count if span.stop is None else span.stop
+    found = ctx.inline(algorithms.ends_of_part, [count, first, last], {}, True, False)
+    assert isinstance(found, TupleValue)
+    start, stop = (as_index(ctx, end, "an end of the part") for end in found.items)
+    whole = grown(ctx, owner)
+    before, after = (part_of_list(ctx, whole, each) for each in (ir.Span(stop=start), ir.Span(start=stop)))
+    return joined(ctx, joined(ctx, before, new), after)
+
+
+def _with_one(frame: Frame, base: TupleValue, index: ir.Operand, given: ir.Operand) -> TupleValue:
+    """A list of numbers with another one at an index known at run time only. IndexError, as Python has it."""
+    ctx = frame.ctx
+    numbers = [one for one in base.items if is_number(one)]
+    held: list[Value] = []
+    found: ir.Operand = ir.boolean(False)
+    for k, one in enumerate(numbers):
+        is_here = _is_at(frame, index, k, len(numbers))
+        found = either(frame, found, scalars.ready(is_here))
+        held.append(complexes.branch(ctx, is_here, scalars.ready(given), scalars.ready(one), "item"))
+    require(ctx, found, IndexError, "list assignment index out of range")
+    return TupleValue(tuple(held), is_list=True)
+
+
+# -------------------------------------------------------------------------------------------------------------- methods
+
+
+def list_method(frame: Frame, owner: List, name: str, args: Sequence[Value], named: dict[str, Value]) -> Value:
+    """`owner.name(*args)`."""
+    if name == "sort" and is_list(owner):
+        return _sort(frame, owner, args, named)
+    is_asked = is_list(owner) or name in ("index", "count")
+    handler = _METHODS.get(name) if is_asked else None
+    if handler is None:
+        raise frame.ctx.unsupported(f"the method `{name}` of {described(owner)}", "Write its operations out.")
+    most, method = handler
+    if named or len(args) > most:
+        raise frame.ctx.fail(errors.WrongCall, f"`{name}` of a list with these arguments", instead="See Python's list.")
+    return method(frame, owner, *(materialise(frame.ctx, a) for a in args))
+
+
+def append(frame: Frame, owner: List, given: Value) -> Value:
+    ctx = frame.ctx
+    if isinstance(owner, Grown) and isinstance(owner.cell, Within) and ctx.items_change and ctx.own_extents:
+        append_to_item(frame, owner, given)
+        return Static(None)
+    changed(frame, owner, longer(frame, owner, given), "`append`", keeps_places=True)
+    if isinstance(owner, Grown) and isinstance(owner.cell, Cell):
+        known_in(frame, given, Within(owner.cell, owner.count))
+    return Static(None)
+
+
+def longer(frame: Frame, owner: List, given: Value) -> List:
+    """A list with an item more."""
+    ctx = frame.ctx
+    if isinstance(owner, TupleValue):
+        return TupleValue((*owner.items, given), is_list=True)
+    puts_away(ctx, given)
+    extents_differ(ctx, owner, given)
+    whole, choose = fitted(ctx, owner, given), functools.partial(either_value, frame)
+    return appended(ctx, whole, given, choose, ctx.trips or ir.integer(4))
+
+
+def extended(frame: Frame, owner: List, given: Value, what: str = "`extend`") -> Value:
+    """`owner += given`."""
+    shares_items(frame.ctx, given)
+    changed(frame, owner, joined(frame.ctx, owner, listed(frame, given)), what, keeps_places=True)
+    return Static(None)
+
+
+def _insert(frame: Frame, owner: List, place: Value, given: Value) -> Value:
+    index = as_index(frame.ctx, place, "the place")
+    new = TupleValue((given,), is_list=True)
+    if isinstance(owner, TupleValue) and isinstance(index, ir.Const):
+        items = list(owner.items)
+        items.insert(int(index.value), given)
+        changed(frame, owner, TupleValue(tuple(items), is_list=True), "`insert`")
+        return Static(None)
+    extents_differ(frame.ctx, owner, given)
+    whole = fitted(frame.ctx, owner, given)
+    parts = (ir.Span(stop=index), ir.Span(start=index))
+    before, after = (part_of_list(frame.ctx, whole, span) for span in parts)
+    changed(frame, owner, joined(frame.ctx, joined(frame.ctx, before, new), after), "`insert`")
+    return Static(None)
+
+
+def _pop(frame: Frame, owner: List, place: Value | None = None) -> Value:
+    index = LAST if place is None else as_index(frame.ctx, place, "the place")
+    _check_place(frame, owner, index)
+    return popped(frame, owner, index)
+
+
+LAST = ir.integer(-1)
+
+
+def popped(frame: Frame, owner: List, index: ir.Operand = LAST) -> Value:
+    """An item that is there, which leaves its list."""
+    ctx = frame.ctx
+    found = get_item(frame, owner, [index])
+    if isinstance(owner, TupleValue) and isinstance(index, ir.Const):
+        items = list(owner.items)
+        items.pop(int(index.value))
+        changed(frame, owner, TupleValue(tuple(items), is_list=True), "`pop`")
+        return found
+    whole = grown(ctx, owner)
+    if index == LAST:
+        changes_rows(ctx, whole)
+        count = scalars.scalar(ctx, operator.sub, (whole.count, ir.integer(1)), "count")
+        found = copied_item(frame, found)
+        changed(frame, owner, Grown(whole.item, whole.buffers, count), "`pop`")
+        return found
+    at = _from_start(frame, whole, index)
+    found = copied_item(frame, found)
+    changed(frame, owner, without(frame, whole, at), "`pop`")
+    return found
+
+
+def without(frame: Frame, whole: Grown, place: ir.Operand) -> List:
+    """A list without the item at a place."""
+    ctx = frame.ctx
+    after = scalars.scalar(ctx, operator.add, (place, ir.integer(1)))
+    return joined(ctx, *(part_of_list(ctx, whole, span) for span in (ir.Span(stop=place), ir.Span(start=after))))
+
+
+def copied_item(frame: Frame, value: Value) -> Value:
+    """An item that leaves a list, or its place in it: memory of its own."""
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple(copied_item(frame, one) for one in value.items), value.is_list, value.fields)
+    if isinstance(value, Record):
+        return dataclasses.replace(value, items=tuple(copied_item(frame, one) for one in value.items), cell=None)
+    if isinstance(value, Grown):
+        return part_of_list(frame.ctx, value, ir.Span())
+    return copied(frame.ctx, value) if is_array(value) else value
+
+
+def _clear(frame: Frame, owner: List) -> Value:
+    changed(frame, owner, TupleValue((), is_list=True), "`clear`")
+    return Static(None)
+
+
+def _copy(frame: Frame, owner: List) -> Value:
+    return listed(frame, owner)
+
+
+def _reverse(frame: Frame, owner: List) -> Value:
+    made = get_item(frame, owner, [SliceValue(ir.Span(step=ir.integer(-1)))])
+    assert isinstance(made, List)
+    changed(frame, owner, made, "`reverse`")
+    return Static(None)
+
+
+def _sort(frame: Frame, owner: List, args: Sequence[Value], named: dict[str, Value]) -> Value:
+    if args:
+        raise frame.ctx.fail(errors.WrongCall, "`sort` of a list with arguments by position", instead="Name them.")
+    with in_place(frame.ctx):
+        made = frame.ctx.call(frame, Static(sorted), [owner], named)
+    assert isinstance(made, List)
+    changed(frame, owner, made, "`sort`")
+    return Static(None)
+
+
+def _is_item(frame: Frame, owner: List, wanted: Value, place: int) -> ir.Operand:
+    assert isinstance(owner, TupleValue)
+    return truth(frame, compare(frame, "Equal", owner.items[place], wanted))
+
+
+def _index(frame: Frame, owner: List, wanted: Value) -> ir.Operand:
+    """The place of the first item that equals the wanted one. ValueError where there is none, as in Python."""
+    ctx = frame.ctx
+    if isinstance(owner, TupleValue):
+        place: ir.Operand = ir.integer(-1)
+        for k in reversed(range(len(owner.items))):
+            here, other = scalars.ready(ir.integer(k)), scalars.ready(place)
+            place = complexes.branch(ctx, _is_item(frame, owner, wanted, k), here, other, "place")
+    else:
+        place = as_index(ctx, ctx.inline(algorithms.place_of, [owner, wanted], {}, True, False), "the place")
+    is_there = scalars.scalar(ctx, operator.ge, (place, ir.integer(0)))
+    if is_there == ir.boolean(False):
+        raise ctx.mismatch(f"an item that {described(owner)} does not have", "Test with `in` first.")
+    require(ctx, is_there, ValueError, "the item is not in list")
+    return place
+
+
+def _remove(frame: Frame, owner: List, wanted: Value) -> Value:
+    _pop(frame, owner, _index(frame, owner, wanted))
+    return Static(None)
+
+
+def _count(frame: Frame, owner: List, wanted: Value) -> Value:
+    ctx = frame.ctx
+    if not isinstance(owner, TupleValue):
+        return ctx.inline(algorithms.count_of, [owner, wanted], {}, True, False)
+    found: ir.Operand = ir.integer(0)
+    for k in range(len(owner.items)):
+        found = scalars.scalar(ctx, operator.add, (found, _is_item(frame, owner, wanted, k)), "count")
+    return found
+
+
+_METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
+    "append": (1, append),
+    "extend": (1, extended),
+    "insert": (2, _insert),
+    "pop": (1, _pop),
+    "clear": (0, _clear),
+    "copy": (0, _copy),
+    "reverse": (0, _reverse),
+    "index": (1, _index),
+    "remove": (1, _remove),
+    "count": (1, _count),
+}
+
+
+# ---------------------------------------------------------------------------------------------------------- collections
+
+
+def drained(frame: Frame, value: Value) -> Value:
+    """What an iterator has left, after which it has nothing, or what an object iterates over; else the value."""
+    if isinstance(value, Record) and value.of is not None:
+        method = static_attribute(class_of(value.of), "__iter__", None)
+        if is_defined(value.of, "__next__"):
+            what, instead = f"a loop over {described(value)}, which has `__next__`", "Write `__iter__` with `yield`."
+            raise frame.ctx.unsupported(what, instead)
+        return drained(frame, frame.ctx.call(frame, Static(method), [value], {})) if method is not None else value
+    if not isinstance(value, Table) or value.kind != "iterator":
+        return value
+    rest = get_item(frame, dataclasses.replace(value.items, cell=None), [SliceValue(ir.Span(value.limit, None))])
+    whole = value.items
+    end = whole.count if isinstance(whole, Grown) else ir.integer(len(whole.items))
+    if value.cell is not None:
+        changed(frame, value, dataclasses.replace(value, limit=end), "a loop")
+    return rest
+
+
+def listed(frame: Frame, value: Value) -> List:
+    """`list(value)`: a list of its own."""
+    ctx = frame.ctx
+    value = opened_stream(frame, drained(frame, value))
+    if isinstance(value, OneOf):
+        found = of_option(frame, value, functools.partial(listed, frame))
+        assert isinstance(found, List)
+        return found
+    if as_stream(value) is not None:
+        return ctx.collected(frame, value, None)
+    value = contents(ctx, value)
+    value = materialise(ctx, elements(ctx, value) if not is_list(value) else value)
+    if isinstance(value, Grown):
+        return dataclasses.replace(part_of_list(ctx, value, ir.Span()), shares=shared_by(value))
+    if isinstance(value, TupleValue):
+        return TupleValue(value.items, is_list=True)
+    if is_array(value) and ndim(value) > 0 and not ctx.knows_extents:
+        rows = copied(ctx, value, "items", keeps_order=False)
+        if isinstance(rows, ir.Var):
+            if isinstance(value, ir.Var) and ndim(value) > 1:
+                takes_row(ctx, rows, value)
+            return Grown(LEAF, (rows,), shape_of(ctx, rows)[0])
+    return ctx.collected(frame, value, None)

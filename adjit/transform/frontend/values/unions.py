@@ -1,0 +1,124 @@
+"""What is chosen at run time: as the number of one of those that it may be, and what is in these.
+
+In: values of one name on two paths. Out: one value for both; what is done with it is decided by a branch there.
+
+    f = math.sin if flag else math.cos      one of (math.sin, math.cos), the first where `flag` holds
+    y = f(x)                                if flag: y = math.sin(x)  else: y = math.cos(x)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, overload
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.frontend.values import complexes, scalars
+from adjit.transform.frontend.values.checks import require
+from adjit.transform.frontend.values.frame import Context
+from adjit.transform.frontend.values.values import Maybe, OneOf, Static, Value, may_be_chosen
+
+
+@overload
+def as_options(value: Maybe) -> OneOf: ...
+
+
+@overload
+def as_options(value: Value) -> Value: ...
+
+
+def as_options(value: Value) -> Value:
+    """What may be None as one of two options, the other of which is None; anything else as it is."""
+    return OneOf((value.value, Static(None)), value.is_there) if isinstance(value, Maybe) else value
+
+
+def functions_in(value: Value) -> tuple[Static, ...]:
+    """The functions, texts and members of enumerations that a value may be, none if it is something else."""
+    options = value.options if isinstance(value, OneOf) else (value,)
+    found = tuple(option for option in options if isinstance(option, Static) and may_be_chosen(option))
+    return found if len(found) == len(options) else ()
+
+
+def is_text(value: Value) -> bool:
+    """Whether it is a text, a member of an enumeration or None, and no function."""
+    return isinstance(value, Static) and (value.value is None or isinstance(value.value, str | Enum))
+
+
+def any_of(one: tuple[Static, ...], other: tuple[Static, ...]) -> tuple[Static, ...]:
+    """What a value may be that is one of the first or one of the others; none if it need not be a function."""
+    return (*one, *(o for o in other if o not in one)) if one and other else ()
+
+
+def number_type(options: Sequence[Any]) -> types.Type:
+    """The type of what says which of them a value is."""
+    return types.boolean if len(options) == 2 else types.intp
+
+
+def renumbered(ctx: Context, value: OneOf, places: Sequence[int], count: int) -> ir.Operand:
+    """What says which of `count` options a value is, that is one of others, which have these places among them."""
+    if len(value.options) == count and list(places) == list(range(count)):
+        return value.which
+    which: ir.Operand = number(places[-1], count)
+    for k in range(len(places) - 2, -1, -1):
+        known, here = which, number(places[k], count)
+        which = complexes.branch(ctx, is_option(ctx, value, k), scalars.ready(here), scalars.ready(known), "which")
+    return which
+
+
+def number(place: int, count: int) -> ir.Const:
+    """What says that it is the one in that place."""
+    return ir.boolean(place == 0) if count == 2 else ir.integer(place)
+
+
+def narrowed(ctx: Context, value: OneOf, fits: Callable[[Value], bool]) -> Value | None:
+    """What is left of it where it is known to be one that fits; None if that tells nothing."""
+    kept = [option for option in value.options if fits(option)]
+    if not kept or len(kept) == len(value.options):
+        return None
+    if len(kept) == 1:
+        return kept[0]
+    # where it is none of these, nobody asks
+    places = [kept.index(option) if fits(option) else 0 for option in value.options]
+    return OneOf(tuple(kept), renumbered(ctx, value, places, len(kept)))
+
+
+def fitting(ctx: Context, value: OneOf, fits: Callable[[Value], bool], error: type[Exception], says: str) -> Value:
+    """What is chosen, as one of the options that fit; of the others, the error is raised as it runs, as in Python."""
+    rest = narrowed(ctx, value, fits)
+    if rest is None:
+        return value
+    require(ctx, holds_for(ctx, value, fits), error, says)
+    return rest
+
+
+def there(ctx: Context, value: Value, what: str) -> Value:
+    """A value that is not None; what may be None raises TypeError when it is, as in Python."""
+    if isinstance(value, OneOf) and not functions_in(value):
+        return fitting(ctx, value, lambda option: option != Static(None), TypeError, f"{what} is None")
+    if not isinstance(value, Maybe):
+        return value
+    require(ctx, value.is_there, TypeError, f"{what} is None")
+    return value.value
+
+
+def holds_for(ctx: Context, value: OneOf, question: Callable[[Value], bool]) -> ir.Operand:
+    """Whether what is chosen is one of which that is so."""
+    holds = [question(option) for option in value.options]
+    if all(holds) or not any(holds):
+        return ir.boolean(holds[0])
+    found: ir.Operand = ir.boolean(False)
+    for k in (k for k, is_so in enumerate(holds) if is_so):
+        known = found
+        yes = scalars.ready(ir.boolean(True))
+        found = complexes.branch(ctx, is_option(ctx, value, k), yes, scalars.ready(known), "is_chosen")
+    return found
+
+
+def is_option(ctx: Context, value: OneOf, place: int) -> ir.Operand:
+    """Whether it is the one in that place."""
+    if len(value.options) == 2:
+        return value.which if place == 0 else scalars.negated(ctx, value.which)
+    return scalars.scalar(ctx, operator.eq, (value.which, ir.integer(place)))
