@@ -3,6 +3,7 @@
 import linecache
 import re
 from collections import deque
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -288,6 +289,19 @@ def test_negative_sizes_are_told_of(text: str) -> None:
         assert value == pytest.approx(function(X, 3), rel=1e-14)
         assert np.all(np.isfinite(slope))
     assert "check_size" not in adjit.grad(function, wrt="x", boundscheck=False).source(X, 3)
+
+
+def of_pairs(x, n):
+    kept = [i for i, j in combinations(range(n), 2) if j - i > 1]
+    y = np.zeros(len(kept))
+    for k, i in enumerate(kept):
+        y[k] = x * i
+    return np.sum(y)
+
+
+def test_lower_bound_of_a_count_may_lead_back_to_it() -> None:
+    """The count after a trip is that before it, and one more: this alone does not prove it."""
+    assert adjit.grad(of_pairs, wrt="x", target="python")(0.5, 5) == 0 + 0 + 0 + 1 + 1 + 2
 
 
 def of_known_sizes(x, n):

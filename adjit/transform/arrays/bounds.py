@@ -193,6 +193,7 @@ class _Checks:
         (size,), chain = op.operands, self.places[op].chain
         value, ranges = self.iterations.value(size), Ranges(self.iterations, lambda load: None, made=True)
         facts = [Affine(), *(fact for around, fact in self._natural if _begins_with(chain, around))]
+        from_zero: dict[ir.Operand, bool] = {}
 
         def is_known(low: Affine) -> bool:
             own = [s for s, factor in low.terms.items() if factor > 0 and isinstance(s, ir.Var) and is_from_zero(s)]
@@ -200,9 +201,13 @@ class _Checks:
             return any(is_natural(self.iterations, chain, rest.plus(fact, -1)) for fact in facts)
 
         def is_from_zero(operand: ir.Operand) -> bool:
-            found = ranges.of(operand, chain)
-            alone = Affine({operand: 1})
-            return found is not None and all(any(is_known(low) for low in one.lows if low != alone) for one in found)
+            if operand not in from_zero:
+                from_zero[operand] = False  # while it is asked: two that bound each other prove nothing
+                found, alone = ranges.of(operand, chain), Affine({operand: 1})
+                from_zero[operand] = found is not None and all(
+                    any(is_known(low) for low in one.lows if low != alone) for one in found
+                )
+            return from_zero[operand]
 
         if (value is not None and is_known(value)) or is_from_zero(size):
             return True
