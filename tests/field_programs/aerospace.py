@@ -365,6 +365,7 @@ F16_CMQ = [-7.21, -5.40, -5.23, -5.26, -6.11, -6.64, -5.69, -6.00, -6.20, -6.40,
     "Jacobian, the elevator per g of the turn",
     lambda: (520.0, 6000.0, 48.0, 0.31),
     wrt=(0, 1, 2, 3),
+    slow=True,
 )
 def elevator_per_g(vt, alt, bank_deg, xcg):
     GD, S, CBAR, XCGR, MASS = 32.17, 300.0, 11.32, 0.35, 20490.4 / 32.17

@@ -235,7 +235,7 @@ def _tree_args():
     return 4.0, np.array([0.3, 0.25, 0.2, 0.25]), np.array([0.05, 0.06, 0.04, 0.12, 0.3]), sites
 
 
-@program("phylogenetics: pruning on a tree, HKY model", _tree_args, wrt=(0, 1, 2))
+@program("phylogenetics: pruning on a tree, HKY model", _tree_args, wrt=(0, 1, 2), slow=True)
 def tree_loglik(kappa, freqs, lengths, sites):
     a, b, c, d, e = lengths
     tree = [([("human", a), ("chimp", b)], c), ("gorilla", d), ("orang", e)]

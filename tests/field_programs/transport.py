@@ -328,7 +328,6 @@ def train_energy(davis, grade):
 @program(
     "railways: a train's time and energy over a line with grades and speed limits, coasting before the stations",
     lambda: (np.array([310.0, 2.4, 0.055, 0.0041]), 27.0, 0.623),
-    wrt=(0, 1, 2),
 )
 def train_run(train, vmax, coast):
     mass, a, b, c = train
