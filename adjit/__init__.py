@@ -37,11 +37,11 @@ _DERIVATIVES = (
 _LOADED_LATE = {
     **dict.fromkeys(("cuda", "plot", "rules"), ""),
     **dict.fromkeys(_DERIVATIVES, "api.functions"),
-    **dict.fromkeys(("cache_info", "clear_cache"), "api.cache"),
+    **dict.fromkeys(("cache_info", "clear_cache"), "api.specialise.cache"),
     **dict.fromkeys(("checkpoint", "intermediate"), "transform.source.marks"),
     **dict.fromkeys(("fixed_point", "implicit"), "api.tools.implicit"),
     "check_grads": "api.tools.check",
-    "precompile": "api.ahead",
+    "precompile": "api.specialise.ahead",
     "progress": "api.progress",
     "rounding_error": "api.tools.rounding",
 }

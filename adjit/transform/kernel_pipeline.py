@@ -34,7 +34,7 @@ from adjit.transform.gpu.kernels import (
 from adjit.transform.machine import tune
 from adjit.transform.pipeline import build, compiler
 from adjit.transform.rewrite.notes import Record, recording
-from adjit.transform.rewrite.strip_markers import released
+from adjit.transform.rewrite.strip_markers import without_stop_gradient
 from adjit.transform.rewrite.verified import checked
 from adjit.transform.source.derivative import Derivative
 
@@ -73,7 +73,7 @@ def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[
     """Its IR: for a GPU the nest, with its levels, for the CPU loops."""
     if asked.strategy.machine == "cuda":
         return _nest_for_threads(asked, arg_types, given)
-    made = released(derived_nest(asked, arg_types, given))
+    made = without_stop_gradient(derived_nest(asked, arg_types, given))
     return tune(without_levels(made), range(len(made.body.yields) - len(given)), asked.strategy, False, False, False)
 
 
@@ -83,7 +83,9 @@ def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequ
     first: ir.Function | None = None
     for changed in ({}, {"values": "again"}, {"alike": True}, {"alike": True, "values": "again"}):
         strategy = dataclasses.replace(asked.strategy, **changed)
-        made = released(derived_nest(dataclasses.replace(asked, strategy=strategy), arg_types, given), for_gpu=True)
+        made = without_stop_gradient(
+            derived_nest(dataclasses.replace(asked, strategy=strategy), arg_types, given), for_gpu=True
+        )
         first = first or made
         with contextlib.suppress(Unsupported):
             made.analysis(_planner(asked))
@@ -126,7 +128,7 @@ def watched_program(
         return ir.Function("launch", tuple(a.name for a in args), args, ir.Region(args, (call,), ()), None)
 
     made = checked(elaborate(function, arg_types, inner), "elaborated")
-    return emit(released(launched_apart(made)), in_workspace=False) if found else None
+    return emit(without_stop_gradient(launched_apart(made)), in_workspace=False) if found else None
 
 
 def watched_source(asked: Asked, arg_types: Sequence[types.Type]) -> Emitted:

@@ -23,9 +23,9 @@ from adjit.transform.derive import Compiler, Wanted, check_flow, check_places, m
 from adjit.transform.emit import Emitted, emit, recorded
 from adjit.transform.frontend import KernelLaunch, apart, elaborate, without_comments
 from adjit.transform.kinds import IN_HALVES, derived, values_in
-from adjit.transform.machine import guarded, tune, watched
+from adjit.transform.machine import check_finite, poll_progress, tune
 from adjit.transform.rewrite.notes import Record, note, recording
-from adjit.transform.rewrite.strip_markers import counting, released, unasked
+from adjit.transform.rewrite.strip_markers import counting, drop_unrequested_intermediates, without_stop_gradient
 from adjit.transform.rewrite.verified import checked
 from adjit.transform.source.derivative import Derivative, at_level
 from adjit.transform.strategy import CHEAPEST, Strategy
@@ -66,7 +66,7 @@ def explained(
         from adjit.transform.gpu import as_numbers
 
         with recording() as records:
-            made = _for_launches(released(_built(derivative, tuple(map(as_numbers, arg_types)))))
+            made = _for_launches(without_stop_gradient(_built(derivative, tuple(map(as_numbers, arg_types)))))
         return made, records
     with recording() as records:
         made = _tuned(derivative, _built(derivative, tuple(arg_types)), vectormath)
@@ -89,7 +89,7 @@ def _plan_of(derivative: Derivative, arg_types: Sequence[types.Type]) -> Plan:
         return planned(_for_launches(made), given, False, asked.deterministic, asked.wide, asked.uses("rows"))
 
     given = tuple(map(as_numbers, arg_types))
-    made = released(build(derivative, given), for_gpu=True)
+    made = without_stop_gradient(build(derivative, given), for_gpu=True)
     try:
         return plan(made)
     except Unsupported as fault:
@@ -98,7 +98,7 @@ def _plan_of(derivative: Derivative, arg_types: Sequence[types.Type]) -> Plan:
         # the threads of kernels that the program launches may have no memory for loops of lengths of their own
         alike = dataclasses.replace(derivative, strategy=dataclasses.replace(derivative.strategy, alike=True))
         try:
-            return plan(released(build(alike, given), for_gpu=True))
+            return plan(without_stop_gradient(build(alike, given), for_gpu=True))
         except Unsupported:
             raise fault from None
 
@@ -113,11 +113,11 @@ def _in_a_thread(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> i
     from adjit.transform.gpu import in_a_thread
 
     try:
-        return in_a_thread(released(_built(derivative, arg_types)))
+        return in_a_thread(without_stop_gradient(_built(derivative, arg_types)))
     except Unsupported as fault:
         again = dataclasses.replace(derivative, strategy=dataclasses.replace(derivative.strategy, values="again"))
         try:
-            return in_a_thread(released(_built(again, arg_types)))
+            return in_a_thread(without_stop_gradient(_built(again, arg_types)))
         except Unsupported:
             # the first one says what is wanted
             raise fault from None
@@ -181,7 +181,7 @@ def primal(
     check_places(elaborated, asked)
     if want is not None:
         check_flow(function, elaborated, records, want)
-    elaborated = checked(counting(unasked(elaborated, asked)), "elaborated")
+    elaborated = checked(counting(drop_unrequested_intermediates(elaborated, asked)), "elaborated")
     if differentiated:
         elaborated = checked(mix_equal_values(elaborated, inner), "mixed")
     launches = any(isinstance(op, ir.Call) and op.callee is apart for op in elaborated.body.inside)
@@ -194,7 +194,7 @@ def primal(
 
 def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
     values, is_half = values_in(derivative, function.result), derivative.kind in IN_HALVES
-    made = tune(released(function), values, derivative.strategy, derivative.parallel, is_half, vectormath)
+    made = tune(without_stop_gradient(function), values, derivative.strategy, derivative.parallel, is_half, vectormath)
     if derivative.nancheck:
-        made = checked(guarded(made), "guarded")
-    return checked(watched(made), "watched") if derivative.watched else made
+        made = checked(check_finite(made), "guarded")
+    return checked(poll_progress(made), "watched") if derivative.watched else made

@@ -438,7 +438,7 @@ def test_pullbacks_of_a_state_that_is_gone(load) -> None:
 DISK = """
 import importlib, sys
 import adjit
-from adjit.api import cache
+from adjit.api.specialise import cache
 for k, change in enumerate(sys.argv[1:]):
     module = importlib.import_module(f"state_of_{k}")
     for text in ("", change):

@@ -1,6 +1,6 @@
 """What the trips of a loop share, and so whether they may run at the same time, in any order or side by side.
 
-In: a function and a loop in it. Out: of `Sharings`, for threads a `Sharing`, which says what has to be made private, or
+In: a function and a loop in it. Out: of `LoopDependences`, for threads a `Sharing`, which says what is made private, or
 `Serial`, why they may not; for lanes `Trips`, None where a trip may see what another one did; for whoever turns a loop
 round, whether its trips are independent. That the user wrote prange is no proof: it is a promise about the primal. It
 is believed of plain stores and of their mirrors where the element is not known; not of additions, and not where the
@@ -100,7 +100,7 @@ class Trips:
     sums: tuple[Sum, ...]
 
 
-class Sharings:
+class LoopDependences:
     """Answers for one function, of which the results at `values` have to keep every bit."""
 
     def __init__(self, function: ir.Function, values: Collection[int] = ()):

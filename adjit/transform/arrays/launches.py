@@ -19,7 +19,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
-from adjit.transform.analysis.loop_dependences import Serial, Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences, Serial
 from adjit.transform.arrays.offsets import from_zero, move_origins
 from adjit.transform.rewrite.fusion import fuse_maps
 from adjit.transform.rewrite.invariant_integers import has_launches, made_before
@@ -45,7 +45,7 @@ def fuse_launches(function: ir.Function) -> ir.Function:
 
 def _are_alike(function: ir.Function, first: ir.For, second: ir.For) -> bool:
     """Whether two nests are launches over one grid."""
-    sharings = function.analysis(Sharings)
+    sharings = function.analysis(LoopDependences)
     is_launched = not any(isinstance(sharings.of(loop), Serial) for loop in (first, second))
     return is_launched and _grid(first) == _grid(second)
 

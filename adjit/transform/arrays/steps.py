@@ -23,7 +23,7 @@ from adjit.transform.arrays.small_arrays import dissolve
 from adjit.transform.arrays.uninitialised import check_written
 from adjit.transform.rewrite.cheap_elements import substitute_elements, substitute_picked
 from adjit.transform.rewrite.fusion import fuse_maps
-from adjit.transform.rewrite.induction_variables import tell_counts
+from adjit.transform.rewrite.induction_variables import solve_list_lengths
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.rewrite.sinking import sink
 from adjit.transform.rewrite.verified import checked
@@ -43,7 +43,7 @@ def shape(
     check_written(elaborated)
     read = elaborated if bounds else unchecked(elaborated)
     first = simplify(read if stretches else without_places(read))
-    counted = tell_counts(first)
+    counted = solve_list_lengths(first)
     counted = checked(first if counted.body is first.body else simplify(counted), "simplified")
     settled = checked(settle_sizes(counted, not stretches), "settled")
     if bounds:

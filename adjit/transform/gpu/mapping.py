@@ -23,7 +23,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import is_check
-from adjit.transform.analysis.loop_dependences import Serial, Sharing, Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences, Serial, Sharing
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.gpu.allocation import Place, places
 from adjit.transform.gpu.blocks.level import is_blocks
@@ -120,7 +120,7 @@ class Mapping:
 
     def __init__(self, function: ir.Function, on_host: Collection[ir.Operand] = (), with_rows: bool = True):
         self._function, self.on_host, self._with_rows = function, frozenset(on_host), with_rows
-        self._sharings = Sharings(function)
+        self._sharings = LoopDependences(function)
         self._aliases = function.analysis(Aliases)
         self._iterations = function.analysis(Iterations)
         self.nests: dict[ir.Op, Nest] = {}

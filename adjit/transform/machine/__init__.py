@@ -5,8 +5,8 @@ In: a derivative. Out: the same, as it is compiled.
     lanes: several trips at once;  vectors: strips for libraries;  threads: trips of prange;  scratch used again
 """
 
-from adjit.transform.machine.finite_checks import guarded
-from adjit.transform.machine.progress_polling import watched
+from adjit.transform.machine.finite_checks import check_finite
+from adjit.transform.machine.progress_polling import poll_progress
 from adjit.transform.machine.steps import tune
 
-__all__ = ["guarded", "tune", "watched"]
+__all__ = ["check_finite", "poll_progress", "tune"]

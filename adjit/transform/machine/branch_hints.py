@@ -18,7 +18,7 @@ from adjit.runtime.library import usual
 from adjit.transform import ir
 
 
-def say_usual(function: ir.Function) -> ir.Function:
+def mark_likely(function: ir.Function) -> ir.Function:
     """The function, with tests that say so."""
     return ir.with_body(function, ir.rewritten(function.body, _said))
 

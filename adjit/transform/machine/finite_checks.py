@@ -18,7 +18,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.uses import Uses
 
 
-def guarded(function: ir.Function) -> ir.Function:
+def check_finite(function: ir.Function) -> ir.Function:
     """The function with these checks: in both sweeps, of primal values and of adjoints."""
     around = function.analysis(Uses).around
 

@@ -26,7 +26,7 @@ from adjit.transform.ir.types import typed_const
 Otherwise = Callable[[ir.Builder], Sequence[ir.Operand]]
 
 
-def watched(function: ir.Function) -> ir.Function:
+def poll_progress(function: ir.Function) -> ir.Function:
     """The function with its long loops watched: those with loops in them, and recurrences that are in none."""
     body = function.body
     ops, yields = _region(body.ops, body.yields, lambda b: [_empty(b, y) for y in body.yields], is_outermost=True)

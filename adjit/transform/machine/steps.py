@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.transform import ir
-from adjit.transform.machine.branch_hints import say_usual
+from adjit.transform.machine.branch_hints import mark_likely
 from adjit.transform.machine.hoisted_arrays import hoist_scratch
 from adjit.transform.machine.lanes import lay_lanes, write_extrema
 from adjit.transform.machine.row_products import write_row_products
@@ -85,4 +85,4 @@ def tune(
         made = made if searched is made else checked(simplify(searched), "searched")
     if strategy.uses("hoist"):
         made = checked(hoist_scratch(made), "hoisted")
-    return say_usual(made) if strategy.uses("usual") else made
+    return mark_likely(made) if strategy.uses("usual") else made

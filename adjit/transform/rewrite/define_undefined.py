@@ -22,7 +22,7 @@ from adjit.transform.ir.types import typed_const
 _Path = Mapping[ir.Operand, bool]
 
 
-def defined_where_measured(function: ir.Function) -> ir.Function:
+def define_undefined(function: ir.Function) -> ir.Function:
     """A program, where the arrays that are asked for their extents are there: it asks ahead of a branch that reads."""
     ops = function.body.ops
     return _with_defined(function, ops, ops, lambda op: (op.array,) if isinstance(op, ir.Extent) else ())

@@ -19,7 +19,7 @@ from adjit.transform.analysis.integers import is_natural
 from adjit.transform.ir.types import is_integer
 
 
-def tell_counts(function: ir.Function) -> ir.Function:
+def solve_list_lengths(function: ir.Function) -> ir.Function:
     """The function with such integers made of the counters of their loops."""
     made = function.body.made
 

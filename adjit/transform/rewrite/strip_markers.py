@@ -17,7 +17,7 @@ from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.rewrite.verified import checked
 
 
-def released(function: ir.Function, for_gpu: bool = False) -> ir.Function:
+def without_stop_gradient(function: ir.Function, for_gpu: bool = False) -> ir.Function:
     """The function without calls of `held`; `for_gpu`: what is promised of indices is still to be asked."""
     gone = (held,) if for_gpu else (held, distinct)
     body = ir.rewritten(function.body, functools.partial(_released, gone))
@@ -36,7 +36,7 @@ def without_places(function: ir.Function) -> ir.Function:
     return function if body is function.body else checked(simplify(ir.with_body(function, body)), "unmarked places")
 
 
-def unasked(function: ir.Function, asked: Collection[str]) -> ir.Function:
+def drop_unrequested_intermediates(function: ir.Function, asked: Collection[str]) -> ir.Function:
     """The function without the names of places, but for those that are asked for."""
 
     def without(op: ir.Op) -> ir.Op:

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import FRESH, Aliases
-from adjit.transform.analysis.loop_dependences import Serial, Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences, Serial
 from adjit.transform.analysis.must_writes import Covers
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.uses import Uses
@@ -62,7 +62,7 @@ class _Versions:
         self.aliases = function.analysis(Aliases)
         self.covers = function.analysis(Covers)
         self.uses = function.analysis(Uses)
-        self.sharings = Sharings(function)
+        self.sharings = LoopDependences(function)
         self.made: dict[ir.Var, ir.Var] = {}
         self.copies: set[ir.Op] = set()
         self.names: dict[ir.Op, Names] = {}

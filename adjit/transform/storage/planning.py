@@ -23,7 +23,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.cost import ENTRY, KEPT, LAUNCHED_SLOT, LOAD, SLOT, cost, is_cheap
-from adjit.transform.analysis.loop_dependences import Serial, Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences, Serial
 from adjit.transform.derive.mirror import Mirror, MirroredIf, MirroredLoop
 from adjit.transform.storage.min_cut import source_side
 from adjit.transform.storage.primal import Primal
@@ -66,7 +66,7 @@ class _Planning:
     def __init__(self, primal: Primal, mirror: Mirror, is_launched: bool):
         self.primal = primal
         self.is_launched = is_launched
-        self.sharings = primal.function.analysis(Sharings)
+        self.sharings = primal.function.analysis(LoopDependences)
         self.stored_at = primal.stored_values()
         # the values that the mirror reads, and how far the stores of their region are undone when it first does
         self.needed: dict[ir.Var, int] = {}

@@ -10,7 +10,7 @@ import pytest
 import adjit.cuda
 from adjit.api.arguments.types import specialised, type_of
 from adjit.transform import ir
-from adjit.transform.analysis.loop_dependences import Serial, Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences, Serial
 from adjit.transform.analysis.outlined_region import alone
 from adjit.transform.frontend import Launched
 from adjit.transform.gpu.kernels import Asked
@@ -54,7 +54,7 @@ def arrays_of_block(region):
 
 def shared_additions(function, loop):
     """The arrays to elements of which several trips of a loop add."""
-    found = Sharings(alone(function, loop)).of(loop)
+    found = LoopDependences(alone(function, loop)).of(loop)
     if isinstance(found, Serial):
         return []  # of plain stores, which the kernel has no races in
     return sorted({v.name for v in (*found.added, *found.shared)})

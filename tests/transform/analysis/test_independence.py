@@ -9,7 +9,7 @@ import pytest
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.loop_dependences import Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences
 from adjit.transform.sweeps.clears.loop_reversal import ascending
 from tests.transform.building import VECTOR, F, I, Program, evaluate
 
@@ -74,7 +74,7 @@ CASES = [
 def test_independence(body, but_for_sums, strictly):
     function = loop_over(body)
     (loop,) = [op for op in ir.walk(function.body) if isinstance(op, ir.For)]
-    sharings = Sharings(function)
+    sharings = LoopDependences(function)
     assert sharings.are_independent(loop) is but_for_sums
     assert sharings.are_independent(loop, but_for_sums=False) is strictly
 

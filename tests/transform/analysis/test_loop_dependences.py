@@ -8,7 +8,7 @@ import pytest
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.loop_dependences import Serial, Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences, Serial
 from tests.transform.building import VECTOR, I, Program
 
 
@@ -24,7 +24,7 @@ def shared_by(body, stop=None):
     p.loop((1, stop or p.sub(p.size(p["a"]), 5), 1), (), trip)
     function = p.function(u, v)
     (loop,) = (op for op in ir.walk(function.body) if isinstance(op, ir.For))
-    return Sharings(function).of(loop)
+    return LoopDependences(function).of(loop)
 
 
 def at(p, i, shift):
@@ -58,7 +58,7 @@ def test_elements_of_views_with_axes_of_one_element(shape):
 
     p.loop((0, size, 1), (), trip)
     function = p.function(v)
-    found = Sharings(function).of(next(op for op in ir.walk(function.body) if isinstance(op, ir.For)))
+    found = LoopDependences(function).of(next(op for op in ir.walk(function.body) if isinstance(op, ir.For)))
     assert found.is_plain
     assert names(found.disjoint) == ["v"]
 
@@ -77,7 +77,7 @@ def test_elements_of_other_views_are_not_known(shape):
 
     p.loop((0, 4, 1), (), trip)
     function = p.function(v)
-    found = Sharings(function).of(next(op for op in ir.walk(function.body) if isinstance(op, ir.For)))
+    found = LoopDependences(function).of(next(op for op in ir.walk(function.body) if isinstance(op, ir.For)))
     assert not found.disjoint
 
 
@@ -144,7 +144,7 @@ def scratch_program(is_read_after):
     p.loop((0, p.size(p["a"]), 1), (), trip)
     function = p.function(out, p.get(s, 0)) if is_read_after else p.function(out)
     (loop,) = (op for op in ir.walk(function.body) if isinstance(op, ir.For))
-    return Sharings(function).of(loop)
+    return LoopDependences(function).of(loop)
 
 
 def test_scratch():
@@ -162,4 +162,4 @@ def test_a_number_that_is_no_sum():
     p.loop((0, p.size(p["a"]), 1), (p.get(p["a"], 0),), lambda i, s: (p.mul(s, p.get(p["a"], i)),))
     function = p.function()
     (loop,) = (op for op in ir.walk(function.body) if isinstance(op, ir.For))
-    assert isinstance(Sharings(function).of(loop), Serial)
+    assert isinstance(LoopDependences(function).of(loop), Serial)

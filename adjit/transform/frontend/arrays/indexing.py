@@ -49,7 +49,7 @@ from adjit.transform.frontend.values.values import (
     Static,
     TupleValue,
     Value,
-    described,
+    describe,
     dtype,
     is_array,
     is_complex,
@@ -196,7 +196,7 @@ def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
             selectors.append(ir.At(e))
         else:
             raise ctx.mismatch(
-                f"{described(e)} as an index",
+                f"{describe(e)} as an index",
                 "Give an integer, a slice, newaxis, Ellipsis or an array; convert floats with int(...).",
             )
     if all(isinstance(s, ir.At) for s in selectors):
@@ -315,7 +315,7 @@ def stored(ctx: Context, value: Value) -> Value:
     value = displayed(ctx, value)
     value = array_of(ctx, value) if isinstance(value, TupleValue) else elements(ctx, value)
     if not is_numeric(value):
-        raise ctx.unsupported(f"{described(value)} stored in an array", "Store a number or an array.")
+        raise ctx.unsupported(f"{describe(value)} stored in an array", "Store a number or an array.")
     return value
 
 

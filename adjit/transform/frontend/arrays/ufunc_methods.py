@@ -13,7 +13,7 @@ from adjit.transform import ir
 from adjit.transform.frontend.arrays.indexing import accumulate, resolve
 from adjit.transform.frontend.values.argument_binding import bound
 from adjit.transform.frontend.values.frame import Frame
-from adjit.transform.frontend.values.values import Static, TupleValue, Value, described, is_array
+from adjit.transform.frontend.values.values import Static, TupleValue, Value, describe, is_array
 
 
 def updated_at(frame: Frame, ufunc: np.ufunc, args: list[Value], named: dict[str, Value]) -> Value:
@@ -22,7 +22,7 @@ def updated_at(frame: Frame, ufunc: np.ufunc, args: list[Value], named: dict[str
     array, indices, value = bound(frame, name, "a:array indices b", args, named)
     if not isinstance(array, ir.Var) or not is_array(array):
         raise ctx.unsupported(
-            f"{name} of {described(array) if array else None}", "Assign the array to a variable first."
+            f"{name} of {describe(array) if array else None}", "Assign the array to a variable first."
         )
     assert indices is not None
     assert value is not None

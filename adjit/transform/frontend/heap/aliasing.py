@@ -15,63 +15,63 @@ import numpy as np
 
 from adjit.transform.frontend.values.frame import Context, ItemsChange
 from adjit.transform.frontend.values.values import (
-    Cell,
-    Grown,
-    Paired,
+    GrowableList,
+    ItemRef,
     Record,
+    Ref,
+    RuntimeDict,
     Shape,
-    Table,
     TupleValue,
     Value,
     View,
-    Within,
-    described,
+    Zip,
+    describe,
     is_mutable,
 )
 
 
-def puts_away(ctx: Context, value: Value) -> None:
+def note_escape(ctx: Context, value: Value) -> None:
     """Takes note that a list that grows takes a value as an item, as a copy: of what has a name, in Python itself."""
     cell = value.cell if is_mutable(value) else None
-    if isinstance(cell, Within):
+    if isinstance(cell, ItemRef):
         are_shared(ctx)
-    if isinstance(cell, Cell):
+    if isinstance(cell, Ref):
         around = ctx.loops[len(ctx.begun_in.get(cell.key, ())) :]
         if not ctx.changes.get(cell.key, set()).isdisjoint(around):
-            raise _is_put_away(ctx, described(value))
+            raise _is_put_away(ctx, describe(value))
         if cell.key in ctx.put_away:
             are_shared(ctx)
         ctx.put_away.add(cell.key)
     if isinstance(value, TupleValue | Record):
         for one in value.items:
-            puts_away(ctx, one)
+            note_escape(ctx, one)
 
 
 def puts_away_items(ctx: Context, value: Value) -> None:
     """The same, of what is in a list that becomes one that grows."""
-    value = value.items if isinstance(value, Table) else value
+    value = value.items if isinstance(value, RuntimeDict) else value
     if isinstance(value, TupleValue):
         for one in value.items:
-            puts_away(ctx, one)
+            note_escape(ctx, one)
 
 
 def shares_items(ctx: Context, value: Value) -> None:
     """Takes note that another list takes over the items of this one, or some of them twice."""
-    if isinstance(value, Grown) and has_mutable(value.item):
+    if isinstance(value, GrowableList) and has_mutable(value.item):
         are_shared(ctx)
 
 
-def shared_by(value: Grown) -> frozenset[Cell]:
+def shared_by(value: GrowableList) -> frozenset[Ref]:
     """The lists with which a list of the items of this one shares them."""
     cell = value.cell.cell if isinstance(value.cell, View) else value.cell
-    return value.shares | ({cell} if isinstance(cell, Cell) and has_mutable(value.item) else frozenset())
+    return value.shares | ({cell} if isinstance(cell, Ref) and has_mutable(value.item) else frozenset())
 
 
 def changes_of(ctx: Context, value: Value) -> int:
     """How often items were changed that are copies in what a loop runs through."""
-    if isinstance(value, Paired):
+    if isinstance(value, Zip):
         return sum(changes_of(ctx, part) for part in value.parts if part is not None)
-    return sum(ctx.item_changes.get(cell, 0) for cell in value.shares) if isinstance(value, Grown) else 0
+    return sum(ctx.item_changes.get(cell, 0) for cell in value.shares) if isinstance(value, GrowableList) else 0
 
 
 @contextlib.contextmanager
@@ -110,11 +110,11 @@ def has_mutable(shape: Shape) -> bool:
     return is_one or any(map(has_mutable, shape.parts))
 
 
-def takes_note(ctx: Context, value: Value, cell: Cell) -> None:
+def takes_note(ctx: Context, value: Value, cell: Ref) -> None:
     """Refuses the change of what a list that grows has taken as an item: in Python it is the same one."""
     ctx.changes.setdefault(cell.key, set()).update(ctx.loops)
     if cell.key in ctx.put_away:
-        raise _is_put_away(ctx, described(value))
+        raise _is_put_away(ctx, describe(value))
 
 
 def _is_put_away(ctx: Context, what: str) -> Exception:

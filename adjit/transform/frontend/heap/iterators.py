@@ -16,7 +16,7 @@ from adjit.transform import ir
 from adjit.transform.frontend.heap.references import EMPTY, FRESH, LEFT, new_cell
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.frame import Context, Frame
-from adjit.transform.frontend.values.values import Cell, Static, Stream, Value, Within, as_stream
+from adjit.transform.frontend.values.values import ItemRef, Ref, Static, Stream, Value, as_stream
 
 COUNTED = "%counted"  # how many items were taken, before a number
 
@@ -42,7 +42,7 @@ def of_items(
     name: str,
     make: Callable[[Frame], Value],
     at: Callable[[ir.Operand], Value] | None = None,
-    through: frozenset[Cell | Within] = frozenset(),
+    through: frozenset[Ref | ItemRef] = frozenset(),
 ) -> Value:
     """What gives the items of what `make` says when it is run through; what is refused then is refused here.
 

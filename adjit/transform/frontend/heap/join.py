@@ -20,24 +20,24 @@ from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.frame import ChosenChanges, Context
 from adjit.transform.frontend.values.unions import number, renumbered
 from adjit.transform.frontend.values.values import (
-    Cell,
-    Grown,
-    Maybe,
-    OneOf,
+    GrowableList,
+    Optional,
     Record,
+    Ref,
+    RuntimeDict,
     Shape,
     Static,
-    Table,
     TupleValue,
+    Union,
     Value,
     apart,
+    dereference,
     joint,
     leaf_count,
     leaves_of,
     may_be_chosen,
     pairs_of,
     parts_of,
-    seen,
     structure,
 )
 from adjit.transform.ir.types import typed_const, unify
@@ -82,13 +82,13 @@ def common(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value], keeps
 
 def by_content(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -> Shape | None:
     found = both_shapes(ctx, structure(one[1]), structure(other[1]))
-    return found or both_shapes(ctx, structure(seen(*one)), structure(seen(*other)))
+    return found or both_shapes(ctx, structure(dereference(*one)), structure(dereference(*other)))
 
 
 def is_copied(ctx: Context, env: Env, value: Value) -> None:
     """Takes note that a variable has what is in these lists and objects, and not themselves: they may not change."""
     for part in parts_of(value):
-        if isinstance(part, Cell) and part.key not in ctx.copied_cells and not ctx.keeps_chosen:
+        if isinstance(part, Ref) and part.key not in ctx.copied_cells and not ctx.keeps_chosen:
             if not ctx.changes.get(part.key, set()).isdisjoint(ctx.loops):
                 raise ChosenChanges
             ctx.copied_cells.add(part.key)
@@ -106,10 +106,10 @@ def choice(ctx: Context, one: Shape, other: Shape) -> Shape | None:
 
 def _leaves_of_chosen(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:
     """The operands of a value that is one of several, of which this is one, or one of some."""
-    options, which = (value.options, value) if isinstance(value, OneOf) else ((value,), None)
-    if isinstance(value, Maybe):
+    options, which = (value.options, value) if isinstance(value, Union) else ((value,), None)
+    if isinstance(value, Optional):
         options = (Static(None), value.value)
-        which = OneOf(options, scalars.negated(ctx, value.is_there))
+        which = Union(options, scalars.negated(ctx, value.is_there))
     places = [_place_in(shape, structure(option)) for option in options]
     if None in places or len(set(places)) < len(places):
         return None
@@ -141,16 +141,16 @@ def leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | No
     if shape.kind == "maybe":
         if value == Static(None):
             return [ir.boolean(False), *[NOTHING] * leaf_count(shape.parts[0])]
-        there, held = (value.is_there, value.value) if isinstance(value, Maybe) else (ir.boolean(True), value)
+        there, held = (value.is_there, value.value) if isinstance(value, Optional) else (ir.boolean(True), value)
         inner = leaves_as(ctx, shape.parts[0], held)
         return inner if inner is None else [there, *inner]
     if shape.kind == "table":
-        value = Table("dict", pairs_of(value)) if isinstance(value, Record) else value
-        assert isinstance(value, Table)
+        value = RuntimeDict("dict", pairs_of(value)) if isinstance(value, Record) else value
+        assert isinstance(value, RuntimeDict)
         inner = leaves_as(ctx, shape.parts[0], value.items)
         return inner if inner is None or value.limit is None else [*inner, value.limit]
     if shape.kind == "grown":
-        assert isinstance(value, TupleValue | Grown)
+        assert isinstance(value, TupleValue | GrowableList)
         if isinstance(value, TupleValue) and not value.items:
             return [*[EMPTY] * leaf_count(shape.parts[0]), ir.integer(0)]
         return leaves_of(lists.grown(ctx, value, shape.parts[0]))
@@ -164,7 +164,7 @@ def leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | No
     return [value, typed_const(0.0, value.type if isinstance(value.type, types.Float) else types.float64)]
 
 
-def puts_away(ctx: Context, shape: Shape, value: Value) -> None:
+def note_escapes(ctx: Context, shape: Shape, value: Value) -> None:
     """Takes note of what is in a list that becomes one that grows."""
     if shape.kind in ("grown", "table"):
         aliasing.puts_away_items(ctx, value)
@@ -183,7 +183,7 @@ def in_list(env: Env, shape: Shape, value: Value | None) -> Value | None:
     """A value that is put together like `shape`, which tells what is in a list, or which list it is."""
     if value is None or structure(value) == shape or joint(shape, structure(value), chooses=True) == shape:
         return value
-    return seen(env, value)
+    return dereference(env, value)
 
 
 def converted(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:

@@ -2,8 +2,8 @@
 
 In: the value of a list. Out: its items, its arrays, the same list with an item more.
 
-A list whose items are known one by one is a `TupleValue`. Where a loop or a branch makes it longer it is `Grown`: an
-array for each number of an item (or for each array, with an axis in front), and how many items there are.
+A list whose items are known one by one is a `TupleValue`. Where a loop or a branch makes it longer, a `GrowableList`:
+an array for each number of an item (or for each array, with an axis in front), and how many items there are.
 
     out = []                          buffer, count = np.empty(0), 0
     for x in a: out.append(x * x)     if count == buffer.size: a longer one;  buffer[count] = x * x;  count += 1
@@ -34,20 +34,20 @@ from adjit.transform.frontend.values.string_arrays import is_texts, items_of_tex
 from adjit.transform.frontend.values.values import (
     LEAF,
     ROW,
-    Cell,
     Complex,
     Flat,
-    Grown,
+    GrowableList,
     List,
     Number,
     Record,
+    Ref,
+    RuntimeDict,
     Shape,
     Static,
-    Table,
     TupleValue,
     Value,
     apart,
-    described,
+    describe,
     dtype,
     is_array,
     is_list,
@@ -80,14 +80,14 @@ def elements(ctx: Context, value: Value) -> Value:
     if isinstance(value, Flat) or is_texts(value):
         return value.array if isinstance(value, Flat) else value
     value = contents(ctx, value)
-    return as_array(ctx, value) if isinstance(value, Grown) else value
+    return as_array(ctx, value) if isinstance(value, GrowableList) else value
 
 
 def contents(ctx: Context, value: Value) -> Value:
     """What a loop over a value runs over: of a dictionary its keys, of a queue its items."""
     if is_texts(value):
         return items_of_texts(ctx, value)
-    if not isinstance(value, Table):
+    if not isinstance(value, RuntimeDict):
         return value
     if value.kind == "dict":
         return view_of(value, "keys")
@@ -105,7 +105,7 @@ def contents(ctx: Context, value: Value) -> Value:
     return known
 
 
-def set_order(value: Table) -> TupleValue | None:
+def set_order(value: RuntimeDict) -> TupleValue | None:
     """The members of a set in the order in which Python has them, where all are constant numbers; else None."""
     if not isinstance(value.items, TupleValue):
         return None
@@ -118,7 +118,7 @@ def set_order(value: Table) -> TupleValue | None:
     return TupleValue(tuple(found[key] for key in set(found)))
 
 
-def as_array(ctx: Context, value: Grown) -> Value:
+def as_array(ctx: Context, value: GrowableList) -> Value:
     """The items as an array, a row each."""
     if value.item.kind in ("leaf", "row"):
         # which is an array of its own where anybody keeps it
@@ -128,7 +128,7 @@ def as_array(ctx: Context, value: Grown) -> Value:
     if value.item.kind == "complex":
         real, imag = (_used(ctx, buffer, value.count) for buffer in value.buffers)
         return as_lazy(ctx, Complex(real, imag))
-    columns = [as_array(ctx, Grown(LEAF, (buffer,), value.count)) for buffer in value.buffers]
+    columns = [as_array(ctx, GrowableList(LEAF, (buffer,), value.count)) for buffer in value.buffers]
     if not columns or any(part != LEAF for part in value.item.parts):
         raise ctx.unsupported("an array of this list", "Append numbers, arrays, or tuples of numbers.")
     kind = functools.reduce(scalars.wider, map(dtype, columns))
@@ -141,12 +141,12 @@ def as_array(ctx: Context, value: Grown) -> Value:
     return out
 
 
-def _even(ctx: Context, value: Grown) -> ir.Var:
+def _even(ctx: Context, value: GrowableList) -> ir.Var:
     """The arrays that are the items as one array. ValueError, as NumPy has it, where their extents differ."""
     buffer, *columns = value.buffers
     extents: list[ir.Operand] = []
     for column in columns:
-        found = ctx.inline(common_extent, [Grown(LEAF, (column,), value.count)], {}, False, False)
+        found = ctx.inline(common_extent, [GrowableList(LEAF, (column,), value.count)], {}, False, False)
         assert isinstance(found, ir.Var | ir.Const)
         extents.append(found)
     used = (ir.Span(stop=value.count), *(ir.Span(stop=extent) for extent in extents))
@@ -167,7 +167,7 @@ def _view(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector], sha
 # ---------------------------------------------------------------------------------------------------------------- items
 
 
-def read_item(ctx: Context, value: Grown, index: ir.Operand) -> Value:
+def read_item(ctx: Context, value: GrowableList, index: ir.Operand) -> Value:
     parts = iter(value.buffers)
 
     def made(shape: Shape) -> Value:
@@ -184,9 +184,9 @@ def read_item(ctx: Context, value: Grown, index: ir.Operand) -> Value:
             axes, is_a_list = shape.fields
             buffer = next(parts)
             own = _at(ctx, buffer, index, [_at(ctx, next(parts), index) for _ in range(axes)])
-            return Grown(LEAF, (own,), ctx.shape(own)[0]) if is_a_list else own
+            return GrowableList(LEAF, (own,), ctx.shape(own)[0]) if is_a_list else own
         found = _at(ctx, next(parts), index)
-        return Grown(LEAF, (found,), ctx.shape(found)[0]) if shape.kind == "row" else found
+        return GrowableList(LEAF, (found,), ctx.shape(found)[0]) if shape.kind == "row" else found
 
     return made(value.item)
 
@@ -203,7 +203,7 @@ def _at(ctx: Context, buffer: ir.Operand, index: ir.Operand, extents: Sequence[i
     return row
 
 
-def store_item(ctx: Context, value: Grown, index: ir.Operand, given: Value) -> None:
+def store_item(ctx: Context, value: GrowableList, index: ir.Operand, given: Value) -> None:
     """`value[index] = given`, for an index from 0 on."""
     leaves = _leaves(ctx, value.item, given)
     for k, (buffer, leaf, axes) in enumerate(zip(value.buffers, leaves, _own_axes(value.item), strict=True)):
@@ -251,19 +251,19 @@ def _own_axes(shape: Shape) -> list[int]:
     return [0] * leaf_count(shape)
 
 
-def extents_differ(ctx: Context, value: List | Table, given: Value) -> None:
+def extents_differ(ctx: Context, value: List | RuntimeDict, given: Value) -> None:
     """Makes the items of lists have extents of their own, if that is what this one, which the list takes, will need."""
     if ctx.own_extents:
         return
-    before = len(ctx.begun_in.get(value.cell.key, ())) if isinstance(value.cell, Cell) else 0
-    rows = (one for one in parts_of(given) if is_array(one) or isinstance(one, Grown))
+    before = len(ctx.begun_in.get(value.cell.key, ())) if isinstance(value.cell, Ref) else 0
+    rows = (one for one in parts_of(given) if is_array(one) or isinstance(one, GrowableList))
     for row in rows:
-        extents = (row.count,) if isinstance(row, Grown) else shape_of(ctx, row)
+        extents = (row.count,) if isinstance(row, GrowableList) else shape_of(ctx, row)
         if any(varies(ctx, extent, before) for extent in extents):
             raise ExtentsDiffer
 
 
-def fitted(ctx: Context, value: List, given: Value) -> Grown:
+def fitted(ctx: Context, value: List, given: Value) -> GrowableList:
     """A list as one that may grow, and that takes this item: with numbers as wide as those of the item."""
     if isinstance(value, TupleValue):
         # one item more than it has, which is not counted
@@ -280,7 +280,7 @@ def fitted(ctx: Context, value: List, given: Value) -> Grown:
     return dataclasses.replace(value, buffers=tuple(buffers))
 
 
-def _taking(ctx: Context, value: Grown, given: Value) -> Grown:
+def _taking(ctx: Context, value: GrowableList, given: Value) -> GrowableList:
     """A list as one whose items are put together so that this can be one: lists in it may have any length."""
     (own,) = structure(value).parts
     shape = item_of(own, structure(given))
@@ -305,7 +305,7 @@ def _leaves(ctx: Context, shape: Shape, given: Value) -> list[ir.Operand]:
         return []
     if shape == ROW and is_list(given):
         # of no items, numbers of any kind
-        array = as_array(ctx, given) if isinstance(given, Grown) else array_of(ctx, given, of_none=types.boolean)
+        array = as_array(ctx, given) if isinstance(given, GrowableList) else array_of(ctx, given, of_none=types.boolean)
         (row,) = operands_in(_number(ctx, array))
         return [row, *shape_of(ctx, row)]
     if shape.kind == "ragged" and is_array(given):
@@ -314,7 +314,7 @@ def _leaves(ctx: Context, shape: Shape, given: Value) -> list[ir.Operand]:
             raise differ(ctx)
         return [made, *shape_of(ctx, made)]
     if shape.kind == "row" and is_list(given):
-        array = as_array(ctx, given) if isinstance(given, Grown) else array_of(ctx, given)
+        array = as_array(ctx, given) if isinstance(given, GrowableList) else array_of(ctx, given)
         return [*operands_in(_number(ctx, array))]
     if shape.kind == "complex":
         number = _number(ctx, given)
@@ -344,7 +344,7 @@ def differ(ctx: Context) -> Exception:
 # --------------------------------------------------------------------------------------------------------------- growth
 
 
-def columns(ctx: Context, rows: Grown) -> TupleValue:
+def columns(ctx: Context, rows: GrowableList) -> TupleValue:
     """`zip(*rows)`: for each place in the rows, the list of what they have there. ValueError of no rows, of which
     Python has no columns."""
     is_any = scalars.scalar(ctx, operator.gt, (rows.count, ir.integer(0)))
@@ -353,15 +353,15 @@ def columns(ctx: Context, rows: Grown) -> TupleValue:
     first = 0
     for part in rows.item.parts:
         last = first + leaf_count(part)
-        whole = Grown(part, rows.buffers[first:last], rows.count)
+        whole = GrowableList(part, rows.buffers[first:last], rows.count)
         made.append(part_of_list(ctx, whole, ir.Span()))
         first = last
     return TupleValue(tuple(made))
 
 
-def grown(ctx: Context, value: TupleValue | Grown, shape: Shape | None = None) -> Grown:
+def grown(ctx: Context, value: TupleValue | GrowableList, shape: Shape | None = None) -> GrowableList:
     """A list of known items as one that may grow; `shape`: how its items will be put together."""
-    if isinstance(value, Grown):
+    if isinstance(value, GrowableList):
         return value if shape in (None, value.item) else _built_as(ctx, value, shape)
     items = [materialise(ctx, one) for one in value.items]
     shape = _item_shape(ctx, *map(structure, items)) if shape is None else shape
@@ -376,13 +376,13 @@ def grown(ctx: Context, value: TupleValue | Grown, shape: Shape | None = None) -
             raise ExtentsDiffer if not ctx.own_extents else differ(ctx)
         widest = [functools.reduce(functools.partial(_larger, ctx), along) for along in zip(*extents, strict=True)]
         buffers.append(_buffer(ctx, kind, (count, *(widest if axes else extents[0]))))
-    made = Grown(shape, tuple(buffers), count)
+    made = GrowableList(shape, tuple(buffers), count)
     for k, one in enumerate(items):
         store_item(ctx, made, ir.integer(k), one)
     return made
 
 
-def in_memory(ctx: Context, items: Sequence[Value]) -> Grown:
+def in_memory(ctx: Context, items: Sequence[Value]) -> GrowableList:
     """A list of numbers, or of tuples of those, that is read and never changed: constants are an array of them."""
     shapes = set(map(structure, items))
     if len(shapes) > 1 or not all(map(_is_of_numbers, items)):
@@ -396,7 +396,7 @@ def in_memory(ctx: Context, items: Sequence[Value]) -> Grown:
         for column, kind in zip(columns, kinds, strict=True)
     )
     buffers = tuple(ir.Const(table, array_type(kind, 1)) for table, kind in zip(tables, kinds, strict=True))
-    return Grown(shapes.pop(), buffers, ir.integer(len(items)))
+    return GrowableList(shapes.pop(), buffers, ir.integer(len(items)))
 
 
 def _is_of_numbers(value: Value) -> bool:
@@ -411,7 +411,7 @@ def _item_shape(ctx: Context, *shapes: Shape) -> Shape | None:
     return apart(Shape("grown", (found,))).parts[0] if found is not None and ctx.own_extents else found
 
 
-def _built_as(ctx: Context, value: Grown, shape: Shape) -> Grown:
+def _built_as(ctx: Context, value: GrowableList, shape: Shape) -> GrowableList:
     """A list as one whose items are put together in another way: a list of so many numbers as one of any length."""
     (own,) = structure(value).parts
     if joint(own, shape) != shape:
@@ -420,7 +420,7 @@ def _built_as(ctx: Context, value: Grown, shape: Shape) -> Grown:
     buffers = [
         _buffer(ctx, kind, (value.count, *extents)) for kind, extents in _built_of(ctx, value.item, shape, parts)
     ]
-    made = Grown(shape, tuple(buffers), value.count)
+    made = GrowableList(shape, tuple(buffers), value.count)
     with ctx.builder.loop(value.count, "k") as k:
         store_item(ctx, made, k, read_item(ctx, value, k))
     return made
@@ -491,9 +491,11 @@ def as_wide(ctx: Context, buffer: ir.Operand, kind: types.Array) -> ir.Operand:
     return out
 
 
-def appended(ctx: Context, value: Grown, given: Value, choose: Callable[..., Value], trips: ir.Operand) -> Grown:
+def appended(
+    ctx: Context, value: GrowableList, given: Value, choose: Callable[..., Value], trips: ir.Operand
+) -> GrowableList:
     """The list with an item more; `choose(condition, yes, no)`: one of two; `trips`: a guess at how many come."""
-    key, loop = value.cell.key if isinstance(value.cell, Cell) else "", ctx.loops[-1] if ctx.loops else None
+    key, loop = value.cell.key if isinstance(value.cell, Ref) else "", ctx.loops[-1] if ctx.loops else None
     ctx.grows.setdefault(key, []).append(loop)
     if not ir.same(ctx.roomy.get((loop, key), ()), value.buffers):
         value = _with_room(ctx, value, given, choose, trips)
@@ -501,7 +503,9 @@ def appended(ctx: Context, value: Grown, given: Value, choose: Callable[..., Val
     return dataclasses.replace(value, count=scalars.scalar(ctx, operator.add, (value.count, ir.integer(1)), "count"))
 
 
-def _with_room(ctx: Context, value: Grown, given: Value, choose: Callable[..., Value], trips: ir.Operand) -> Grown:
+def _with_room(
+    ctx: Context, value: GrowableList, given: Value, choose: Callable[..., Value], trips: ir.Operand
+) -> GrowableList:
     """The list, in memory that has room for one item more."""
     if not value.buffers:
         return value
@@ -525,7 +529,7 @@ def _with_room(ctx: Context, value: Grown, given: Value, choose: Callable[..., V
     return dataclasses.replace(value, buffers=tuple(found.items))  # type: ignore[arg-type]
 
 
-def with_width(ctx: Context, value: Grown, given: Value, choose: Callable[..., Value]) -> Grown:
+def with_width(ctx: Context, value: GrowableList, given: Value, choose: Callable[..., Value]) -> GrowableList:
     """The list, in memory that has room for the extents of this item."""
     buffers = list(value.buffers)
     leaves = _leaves(ctx, value.item, given)
@@ -617,7 +621,7 @@ def joined(ctx: Context, left: List, right: List) -> List:
         _copy_items(ctx, a, ir.integer(0), first.count, out)
         _copy_items(ctx, b, first.count, second.count, out)
         _has_items_of(ctx, out, a, b)
-    return Grown(shape, tuple(buffers), count)
+    return GrowableList(shape, tuple(buffers), count)
 
 
 def _shared(ctx: Context, left: ir.Operand, right: ir.Operand, one: ir.Operand, other: ir.Operand) -> ir.Operand:
@@ -651,7 +655,7 @@ def _has_items_of(ctx: Context, buffer: ir.Operand, *others: ir.Operand) -> None
             ctx.detached(buffer, other, ITEMS, always=True, is_kept=True, by=ITEM)
 
 
-def part_of_list(ctx: Context, value: Grown, span: ir.Span) -> Grown:
+def part_of_list(ctx: Context, value: GrowableList, span: ir.Span) -> GrowableList:
     """`value[start:stop:step]`, a list of its own."""
     if not value.buffers:
         raise differ(ctx)
@@ -663,7 +667,7 @@ def part_of_list(ctx: Context, value: Grown, span: ir.Span) -> Grown:
         ctx.new_array(view, (ctx.builder.extent(view, 0), *ctx.shape(used)[1:]), ctx.roots_of(used))
         buffers.append(*operands_in(copied(ctx, view, "items")))
         _has_items_of(ctx, buffers[-1], buffer)
-    return Grown(value.item, tuple(buffers), ctx.shape(buffers[0])[0])
+    return GrowableList(value.item, tuple(buffers), ctx.shape(buffers[0])[0])
 
 
 def repeated(ctx: Context, value: TupleValue, count: ir.Operand) -> Value:
@@ -672,7 +676,7 @@ def repeated(ctx: Context, value: TupleValue, count: ir.Operand) -> Value:
         return TupleValue(value.items * int(count.value), value.is_list)
     if not value.is_list or len(value.items) != 1:
         raise ctx.unsupported(
-            f"{described(value)}, repeated a number of times that is only known at run time", "Use np.full or np.tile."
+            f"{describe(value)}, repeated a number of times that is only known at run time", "Use np.full or np.tile."
         )
     one = grown(ctx, value)
     shares_items(ctx, one)
@@ -688,4 +692,4 @@ def repeated(ctx: Context, value: TupleValue, count: ir.Operand) -> Value:
         )
         buffers.append(out)
         _has_items_of(ctx, out, buffer)
-    return Grown(one.item, tuple(buffers), times)
+    return GrowableList(one.item, tuple(buffers), times)

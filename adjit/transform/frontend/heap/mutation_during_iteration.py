@@ -18,17 +18,17 @@ import libcst as cst
 from adjit.transform import ir
 from adjit.transform.frontend.values.frame import Context, Frame, RunsThroughChanges
 from adjit.transform.frontend.values.values import (
-    Cell,
-    Grown,
-    Paired,
+    GrowableList,
+    ItemRef,
     Record,
-    Table,
+    Ref,
+    RuntimeDict,
     TupleValue,
     Value,
     View,
-    Within,
+    Zip,
     as_stream,
-    described,
+    describe,
 )
 from adjit.transform.source.syntax import contains
 
@@ -41,39 +41,41 @@ class Run:
 
     loop: object  # the statement; None for what is no statement, or runs through no list
     frame: Frame
-    cells: frozenset[Cell | Within]
-    through: frozenset[Cell | Within]  # the lists of which that was made, item by item in Python
+    cells: frozenset[Ref | ItemRef]
+    through: frozenset[Ref | ItemRef]  # the lists of which that was made, item by item in Python
     is_known: bool  # whether the items are taken as they were where it begins
     leaves: bool = False  # whether it is certainly left after what is elaborated
 
 
-def cells_of(value: Value) -> frozenset[Cell | Within]:
+def cells_of(value: Value) -> frozenset[Ref | ItemRef]:
     """The lists, dictionaries and sets that a loop over a value runs through."""
-    if isinstance(value, Paired):
+    if isinstance(value, Zip):
         return frozenset().union(*(cells_of(part) for part in value.parts if part is not None))
-    is_iterator = isinstance(value, Table) and value.kind == "iterator"  # which is emptied when the loop begins
-    cell = value.cell if isinstance(value, TupleValue | Grown | Record | Table) and not is_iterator else None
+    is_iterator = isinstance(value, RuntimeDict) and value.kind == "iterator"  # which is emptied when the loop begins
+    cell = (
+        value.cell if isinstance(value, TupleValue | GrowableList | Record | RuntimeDict) and not is_iterator else None
+    )
     cell = cell.cell if isinstance(cell, View) else cell
-    return frozenset((cell,)) if isinstance(cell, Cell | Within) else frozenset()
+    return frozenset((cell,)) if isinstance(cell, Ref | ItemRef) else frozenset()
 
 
-def looked_at(value: Value) -> frozenset[Cell | Within]:
+def looked_at(value: Value) -> frozenset[Ref | ItemRef]:
     """The lists and iterators that are looked at when an iterator over a value is asked for its items."""
     stream = as_stream(value)
-    if isinstance(value, Table) and value.kind == "iterator" and isinstance(value.cell, Cell):
+    if isinstance(value, RuntimeDict) and value.kind == "iterator" and isinstance(value.cell, Ref):
         return frozenset((value.cell,))
     return cells_of(value) if stream is None else stream.through
 
 
 @contextlib.contextmanager
 def running(
-    frame: Frame, loop: object, value: Value | None, through: frozenset[Cell | Within] = frozenset()
+    frame: Frame, loop: object, value: Value | None, through: frozenset[Ref | ItemRef] = frozenset()
 ) -> Iterator[None]:
     """Within it, a trip of a loop over a value is elaborated; None: a loop over no list.
 
     through: the lists that it was made of, for what looks at them when their items are asked for.
     """
-    is_known = not isinstance(value, Grown)
+    is_known = not isinstance(value, GrowableList)
     cells = frozenset[Any]() if value is None else cells_of(value)
     frame.ctx.runs.append(Run(loop, frame, cells, through - cells, is_known))
     try:
@@ -116,12 +118,12 @@ def _left_by(frame: Frame, statements: Sequence[cst.CSTNode]) -> Sequence[Run]:
     return runs if isinstance(last, cst.Return) else runs[-1:]
 
 
-def is_run_through(ctx: Context, iterator: Table) -> bool:
+def is_run_through(ctx: Context, iterator: RuntimeDict) -> bool:
     """Whether a loop around what is elaborated takes the items of this iterator."""
     return any(iterator.cell in run.through for run in ctx.runs)
 
 
-def sees_change(frame: Frame, value: TupleValue | Grown | Record | Table, state: Value) -> None:
+def sees_change(frame: Frame, value: TupleValue | GrowableList | Record | RuntimeDict, state: Value) -> None:
     """Takes note that a list, a dictionary or a set holds something else now: a loop that runs through it sees that."""
     ctx = frame.ctx
     cell = value.cell
@@ -130,21 +132,21 @@ def sees_change(frame: Frame, value: TupleValue | Grown | Record | Table, state:
             continue
         before, after = _count(value), _count(state)
         is_resized = before != after
-        if not isinstance(value, TupleValue | Grown) and not (
+        if not isinstance(value, TupleValue | GrowableList) and not (
             isinstance(before, ir.Const) and isinstance(after, ir.Const)
         ):
             is_resized = False  # known as it runs, as which keys there are: Python raises RuntimeError where it is
         if not is_resized and not run.is_known and cell in run.cells:
             continue
-        if is_resized and not isinstance(value, TupleValue | Grown):
+        if is_resized and not isinstance(value, TupleValue | GrowableList):
             raise ctx.unsupported(
-                f"{described(value)} that changes its length while a loop runs over it",
+                f"{describe(value)} that changes its length while a loop runs over it",
                 "Loop over a copy, `for key in list(d)`.",
                 why="Python raises RuntimeError at the next iteration.",
             )
         if run.loop is None or cell in run.through:
             raise ctx.unsupported(
-                f"{described(value)} that changes while code runs over it",
+                f"{describe(value)} that changes while code runs over it",
                 "Write it as a loop, or use a copy: `list(xs)`.",
             )
         how = RESIZED if is_resized else STORED
@@ -154,7 +156,7 @@ def sees_change(frame: Frame, value: TupleValue | Grown | Record | Table, state:
 
 def _count(value: Value) -> Any:
     """How many items there are."""
-    value = value.items if isinstance(value, Table) else value
-    if isinstance(value, Grown):
+    value = value.items if isinstance(value, RuntimeDict) else value
+    if isinstance(value, GrowableList):
         return value.count
     return ir.integer(len(value.items)) if isinstance(value, TupleValue | Record) else None

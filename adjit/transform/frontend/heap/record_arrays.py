@@ -22,7 +22,7 @@ from adjit.transform.frontend.values.frame import Context, as_index, wrap
 from adjit.transform.frontend.values.values import (
     LEAF,
     Complex,
-    Grown,
+    GrowableList,
     Shape,
     SliceValue,
     Static,
@@ -73,28 +73,28 @@ def part_of_records(ctx: Context, value: Static, entries: Sequence[Value]) -> Va
     raise ctx.unsupported(f"this subscript of {_called(value)}", "Take the field first: `records[name][...]`.")
 
 
-def rows(ctx: Context, value: Static) -> Grown:
+def rows(ctx: Context, value: Static) -> GrowableList:
     """All records of a vector of them, as a list."""
     given = value.value
     if given.ndim != 1:
         raise ctx.unsupported(f"a loop over {_called(value)} of {given.ndim} axes", "Loop over indices.")
     shape, buffers = _shape(ctx, value)
-    return Grown(shape, tuple(buffers), ir.integer(given.shape[0]))
+    return GrowableList(shape, tuple(buffers), ir.integer(given.shape[0]))
 
 
-def records_of(ctx: Context, names: Sequence[str], columns: Sequence[Value]) -> Grown:
+def records_of(ctx: Context, names: Sequence[str], columns: Sequence[Value]) -> GrowableList:
     """An array of records that is an argument, by the arrays of its fields."""
     shapes = tuple(Shape("complex") if isinstance(column, Complex) else LEAF for column in columns)
     buffers = [buffer for c in columns if isinstance(c, ir.Var | ir.Const | Complex) for buffer in operands_in(c)]
-    return Grown(Shape("record", shapes, tuple(names), np.record), tuple(buffers), ctx.shape(buffers[0])[0])
+    return GrowableList(Shape("record", shapes, tuple(names), np.record), tuple(buffers), ctx.shape(buffers[0])[0])
 
 
 def has_fields(value: Value) -> bool:
     """Whether it is an array of records that is an argument."""
-    return isinstance(value, Grown) and value.item.of is np.record
+    return isinstance(value, GrowableList) and value.item.of is np.record
 
 
-def field_of(ctx: Context, value: Grown, name: str) -> Value:
+def field_of(ctx: Context, value: GrowableList, name: str) -> Value:
     """The array of a field of such an array."""
     names = value.item.fields
     if name not in names:
@@ -103,7 +103,7 @@ def field_of(ctx: Context, value: Grown, name: str) -> Value:
     place = names.index(name)
     first = sum(leaf_count(part) for part in value.item.parts[:place])
     part = value.item.parts[place]
-    return as_array(ctx, Grown(part, value.buffers[first : first + leaf_count(part)], value.count))
+    return as_array(ctx, GrowableList(part, value.buffers[first : first + leaf_count(part)], value.count))
 
 
 def _shape(ctx: Context, value: Static) -> tuple[Shape, list[ir.Operand]]:

@@ -2,8 +2,8 @@
 
 In: a value, what is in it from now on. Out: what a variable holds, what it stands for now.
 
-    a = b = []        both hold one `Cell`; what is in it stands in the environment, by the cell's key
-    p = bodies[i]     the item of a list that grows, where such items are changed: its place, `Within`
+    a = b = []        both hold one `Ref`; what is in it stands in the environment, by its key
+    p = bodies[i]     the item of a list that grows, where such items are changed: its place, `ItemRef`
     p.speed += 1.0    a store into the memory of the list
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from adjit.transform import ir
-from adjit.transform.frontend.heap.aliasing import are_shared, puts_away, shared_items, takes_note
+from adjit.transform.frontend.heap.aliasing import are_shared, note_escape, shared_items, takes_note
 from adjit.transform.frontend.heap.lists import (
     as_wide,
     as_wide_as,
@@ -45,22 +45,23 @@ from adjit.transform.frontend.values.frame import (
 from adjit.transform.frontend.values.values import (
     COPIED,
     MADE_BEFORE,
-    Cell,
     Copied,
-    Grown,
+    GrowableList,
+    ItemRef,
     List,
-    OneOf,
     Poison,
     Record,
+    Ref,
+    RuntimeDict,
     Shape,
     Static,
-    Table,
     TupleValue,
+    Union,
     Value,
     View,
-    Within,
     as_stream,
-    described,
+    dereference,
+    describe,
     dtype,
     is_array,
     is_list,
@@ -70,13 +71,12 @@ from adjit.transform.frontend.values.values import (
     of_options,
     operands_in,
     ragged,
-    seen,
     view_of,
 )
 from adjit.transform.ir.types import array_type
 
 
-def item(ctx: Context, value: Grown, index: ir.Operand) -> Value:
+def item(ctx: Context, value: GrowableList, index: ir.Operand) -> Value:
     """The item at an index from 0 on; lists and objects in it know where they are."""
     cell = value.cell
     path: tuple[int, ...] = ()
@@ -87,32 +87,32 @@ def item(ctx: Context, value: Grown, index: ir.Operand) -> Value:
     if isinstance(found, ir.Var):
         ctx.whose[found] = None
     # what is within an item is not known by an item of its own
-    return _placed(found, cell if isinstance(cell, Cell) else None, index, path)
+    return _placed(found, cell if isinstance(cell, Ref) else None, index, path)
 
 
 _PATHS: Mapping[str, tuple[int, ...]] = {"keys": (0,), "values": (1,), "items": ()}
 
 
-def _placed(value: Value, cell: Cell | None, index: ir.Operand, path: tuple[int, ...]) -> Value:
+def _placed(value: Value, cell: Ref | None, index: ir.Operand, path: tuple[int, ...]) -> Value:
     if isinstance(value, TupleValue | Record):
         items = tuple(_placed(one, cell, index, (*path, k)) for k, one in enumerate(value.items))
         is_one = is_mutable(value) and not (isinstance(value, Record) and value.of is np.record)
-        return dataclasses.replace(value, items=items, cell=Within(cell, index, path) if is_one else None)
-    return dataclasses.replace(value, cell=Within(cell, index, path)) if isinstance(value, Grown) else value
+        return dataclasses.replace(value, items=items, cell=ItemRef(cell, index, path) if is_one else None)
+    return dataclasses.replace(value, cell=ItemRef(cell, index, path)) if isinstance(value, GrowableList) else value
 
 
 def read_items(frame: Frame, value: Value) -> Value:
     """A variable's value with the items of lists that grow as they are now."""
-    if isinstance(value, Within):
+    if isinstance(value, ItemRef):
         return item_now(frame, value)
-    if isinstance(value, View) and isinstance(value.cell, Within):
+    if isinstance(value, View) and isinstance(value.cell, ItemRef):
         return view_of(item_now(frame, value.cell), value.part)
     if isinstance(value, TupleValue) and not value.is_list:
         return dataclasses.replace(value, items=tuple(read_items(frame, one) for one in value.items))
-    return of_options(value, functools.partial(read_items, frame)) if isinstance(value, OneOf) else value
+    return of_options(value, functools.partial(read_items, frame)) if isinstance(value, Union) else value
 
 
-def item_now(frame: Frame, place: Within) -> Value:
+def item_now(frame: Frame, place: ItemRef) -> Value:
     """What is at a place in a list."""
     whole = _items_at(frame, place)
     if isinstance(whole, Poison):
@@ -124,77 +124,77 @@ def item_now(frame: Frame, place: Within) -> Value:
     return found
 
 
-def state_of(frame: Frame, cell: Cell | Within) -> Value:
+def state_of(frame: Frame, cell: Ref | ItemRef) -> Value:
     """What is in a list, a dictionary or an object now."""
-    return item_now(frame, cell) if isinstance(cell, Within) else seen(frame.env, cell)
+    return item_now(frame, cell) if isinstance(cell, ItemRef) else dereference(frame.env, cell)
 
 
-def now(frame: Frame, value: Value) -> Value:
+def latest(frame: Frame, value: Value) -> Value:
     """A list, a dictionary or an object that was evaluated before something else was, as it is now."""
-    if isinstance(value, OneOf):
-        return of_options(value, functools.partial(now, frame))
+    if isinstance(value, Union):
+        return of_options(value, functools.partial(latest, frame))
     cell = value.cell if is_mutable(value) else None
     if isinstance(value, Record) and isinstance(cell, View):
-        return view_of(now(frame, state_of(frame, cell.cell)), cell.part)
-    if isinstance(cell, Cell) or (isinstance(cell, Within) and frame.ctx.items_change and cell.cell is not None):
+        return view_of(latest(frame, state_of(frame, cell.cell)), cell.part)
+    if isinstance(cell, Ref) or (isinstance(cell, ItemRef) and frame.ctx.items_change and cell.cell is not None):
         return state_of(frame, cell)
     return value
 
 
-def viewed_now(frame: Frame, value: Value) -> Value:
+def current_view(frame: Frame, value: Value) -> Value:
     """The same, and of a view of a dictionary what that shows now."""
-    cell = value.cell if isinstance(value, TupleValue | Grown) else None
-    return view_of(state_of(frame, cell.cell), cell.part) if isinstance(cell, View) else now(frame, value)
+    cell = value.cell if isinstance(value, TupleValue | GrowableList) else None
+    return view_of(state_of(frame, cell.cell), cell.part) if isinstance(cell, View) else latest(frame, value)
 
 
-def _items_at(frame: Frame, place: Within) -> Grown | Poison:
+def _items_at(frame: Frame, place: ItemRef) -> GrowableList | Poison:
     """The list around an item."""
     assert place.cell is not None
-    state = seen(frame.env, place.cell)
-    state = state.items if isinstance(state, Table) else state
-    return state if isinstance(state, Grown) else MADE_BEFORE
+    state = dereference(frame.env, place.cell)
+    state = state.items if isinstance(state, RuntimeDict) else state
+    return state if isinstance(state, GrowableList) else MADE_BEFORE
 
 
-def current(frame: Frame, value: Grown) -> Grown:
+def current(frame: Frame, value: GrowableList) -> GrowableList:
     """A list that grows, as it is now, which a loop runs through."""
-    if not frame.ctx.items_change or not isinstance(value.cell, Cell | View):
+    if not frame.ctx.items_change or not isinstance(value.cell, Ref | View):
         return value
-    now = seen(frame.env, value.cell)
-    return now if isinstance(now, Grown) and now.item == value.item else value
+    now = dereference(frame.env, value.cell)
+    return now if isinstance(now, GrowableList) and now.item == value.item else value
 
 
-def _store_parts(ctx: Context, value: Grown, index: ir.Operand, old: Value, new: Value) -> None:
+def _store_parts(ctx: Context, value: GrowableList, index: ir.Operand, old: Value, new: Value) -> None:
     """An item becomes `new`, which was `old`: what is the same in both is left alone."""
     if old == new:
         return
     if value.item.kind != "ragged" and isinstance(old, TupleValue | Record) and isinstance(new, TupleValue | Record):
         first = 0
         for part, was, given in zip(value.item.parts, old.items, new.items, strict=True):
-            own = Grown(part, value.buffers[first : first + leaf_count(part)], value.count)
+            own = GrowableList(part, value.buffers[first : first + leaf_count(part)], value.count)
             _store_parts(ctx, own, index, was, given)
             first += leaf_count(part)
         return
-    puts_away(ctx, new)
+    note_escape(ctx, new)
     changes_rows(ctx, value)
     store_item(ctx, value, index, new)
 
 
-State = TupleValue | Grown | Record | Table
+State = TupleValue | GrowableList | Record | RuntimeDict
 
 
-def changed(frame: Frame, value: State, state: State, what: str, keeps_places: bool = False) -> None:
+def mutate(frame: Frame, value: State, state: State, what: str, keeps_places: bool = False) -> None:
     """A list, dictionary or object holds something else now, for all who know it; `what` changes it.
 
     keeps_places: the items that it had are where they were.
     """
-    if isinstance(value.cell, Within):
+    if isinstance(value.cell, ItemRef):
         sees_change(frame, value, state)
         _item_changed(frame, value, state, what)
         return
     if isinstance(value.cell, View) and isinstance(state, Record):
         owner = state_of(frame, value.cell.cell)
         assert isinstance(owner, Record)
-        changed(frame, owner, dataclasses.replace(owner, keys=state.keys, items=state.items), what)
+        mutate(frame, owner, dataclasses.replace(owner, keys=state.keys, items=state.items), what)
         return
     if isinstance(value.cell, View):
         raise frame.ctx.mismatch(f"{what} of a view of a dictionary", "Make a list of it: `list(...)`.")
@@ -202,24 +202,24 @@ def changed(frame: Frame, value: State, state: State, what: str, keeps_places: b
         raise ChosenChanges
     if value.cell is None or isinstance(value.cell, Copied):
         raise frame.ctx.unsupported(
-            f"{what} of {described(value)} without a name",
+            f"{what} of {describe(value)} without a name",
             "Create a new one: `new = [*old, x]`, `new = {**old, 'key': x}`.",
             why="It was chosen by a condition, or created in an earlier iteration.",
         )
     if value.cell in frame.ctx.given_same:
         raise frame.ctx.unsupported(
-            f"{what} of {described(value)} that occurs more than once in the arguments",
+            f"{what} of {describe(value)} that occurs more than once in the arguments",
             "Pass copies, with copy.copy(...).",
             why="In Python all places see the change; compiled code has one object per place.",
         )
     if value.cell in frame.ctx.defaults:
         name = frame.ctx.defaults[value.cell]
         raise frame.ctx.unsupported(
-            f"a change of `{name}`, whose default is {described(value)}",
+            f"a change of `{name}`, whose default is {describe(value)}",
             f"Write `{name}=None`, and `if {name} is None: {name} = []` in the function.",
             why="In Python all calls share the default, so each call sees the changes of the last one.",
         )
-    assert isinstance(value.cell, Cell)
+    assert isinstance(value.cell, Ref)
     if value.cell.key in frame.ctx.copied_cells and not frame.ctx.keeps_chosen:
         raise ChosenChanges
     takes_note(frame.ctx, value, value.cell)
@@ -227,55 +227,55 @@ def changed(frame: Frame, value: State, state: State, what: str, keeps_places: b
     if not keeps_places and frame.ctx.items_change:
         for other in frame.ctx.frames:
             other.env = {name: _without_places(known, value.cell) for name, known in other.env.items()}
-    frame.env[value.cell.key] = held(frame, state)
+    frame.env[value.cell.key] = dereference_all(frame, state)
 
 
-def held(frame: Frame, state: State) -> State:
+def dereference_all(frame: Frame, state: State) -> State:
     """What is in a list and the like, with the lists in it by their cells."""
-    if isinstance(state, Grown):
+    if isinstance(state, GrowableList):
         return dataclasses.replace(state, cell=None, shares=frozenset())
-    if isinstance(state, Table):
-        items = held(frame, state.items)
+    if isinstance(state, RuntimeDict):
+        items = dereference_all(frame, state.items)
         if state.kind == "iterator":
             # it goes through the list itself, whatever becomes of that
-            return dataclasses.replace(state, items=kept(frame, state.items), cell=None)  # type: ignore[arg-type]
+            return dataclasses.replace(state, items=as_reference(frame, state.items), cell=None)  # type: ignore[arg-type]
         assert isinstance(items, List)
         return dataclasses.replace(state, items=items, cell=None)
     return dataclasses.replace(state, items=tuple(_held_item(frame, one) for one in state.items), cell=None)
 
 
 def _held_item(frame: Frame, value: Value) -> Value:
-    if is_mutable(value) and isinstance(value.cell, Within):
+    if is_mutable(value) and isinstance(value.cell, ItemRef):
         are_shared(frame.ctx)
         value = unnamed(value) if frame.ctx.items_change else value
-    return kept(frame, value)
+    return as_reference(frame, value)
 
 
 FRESH, EMPTY, LEFT = (Static(state) for state in ("fresh", "empty", "left"))  # what a cell says of a stream
 
 
-def kept(frame: Frame, value: Value) -> Value:
+def as_reference(frame: Frame, value: Value) -> Value:
     """A value as a variable holds it: lists by their cells, new ones for lists that have none."""
     if isinstance(value, ir.Var) and is_array(value) and KEPT in frame.ctx.roots_of(value):
         return _kept_row(frame.ctx, value)
-    if isinstance(value, TupleValue | Grown | Record) and isinstance(value.cell, View):
+    if isinstance(value, TupleValue | GrowableList | Record) and isinstance(value.cell, View):
         return value.cell
     if isinstance(value, TupleValue) and not value.is_list:
-        items = tuple(kept(frame, one) for one in value.items)
+        items = tuple(as_reference(frame, one) for one in value.items)
         return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
-    if isinstance(value, OneOf):
-        return of_options(value, functools.partial(kept, frame))
+    if isinstance(value, Union):
+        return of_options(value, functools.partial(as_reference, frame))
     if (stream := as_stream(value)) is not None and stream.spent is None:
         spent = new_cell(frame)
         frame.env[spent.key] = FRESH if stream.at is None else ir.integer(0)
         return Static(dataclasses.replace(stream, spent=spent))
     if not is_mutable(value):
         return value
-    if isinstance(value, Grown) and value.shares:
+    if isinstance(value, GrowableList) and value.shares:
         are_shared(frame.ctx)
     if isinstance(value.cell, Copied):
         return value
-    if isinstance(value.cell, Within):
+    if isinstance(value.cell, ItemRef):
         # as it is now, where nobody changes it
         return value.cell if frame.ctx.items_change and value.cell.cell is not None else value
     if value.cell is not None:
@@ -288,36 +288,36 @@ def as_copy(value: Value) -> Value:
     if isinstance(value, TupleValue | Record):
         copy = COPIED if is_mutable(value) else None
         return dataclasses.replace(value, items=tuple(map(as_copy, value.items)), cell=copy)
-    if isinstance(value, Table):
+    if isinstance(value, RuntimeDict):
         return dataclasses.replace(value, cell=COPIED)
-    if isinstance(value, OneOf):
+    if isinstance(value, Union):
         return of_options(value, as_copy)
-    return dataclasses.replace(value, cell=COPIED) if isinstance(value, Grown) else value
+    return dataclasses.replace(value, cell=COPIED) if isinstance(value, GrowableList) else value
 
 
-def by_cell(value: Value) -> Value:
+def by_reference(value: Value) -> Value:
     """A value as one holds it that gives no names: what has one, by its cell."""
-    if is_mutable(value) and isinstance(value.cell, Cell):
+    if is_mutable(value) and isinstance(value.cell, Ref):
         return value.cell
     if isinstance(value, TupleValue) and not value.is_list:
-        items = tuple(map(by_cell, value.items))
+        items = tuple(map(by_reference, value.items))
         return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
-    return of_options(value, by_cell) if isinstance(value, OneOf) else value
+    return of_options(value, by_reference) if isinstance(value, Union) else value
 
 
-def under_a_cell(frame: Frame, value: Value) -> Value:
+def in_new_reference(frame: Frame, value: Value) -> Value:
     """A value that knows its cell, a new one if it is a list, a dictionary or an object that has none."""
-    return seen(frame.env, kept(frame, value))
+    return dereference(frame.env, as_reference(frame, value))
 
 
-def new_cell(frame: Frame) -> Cell:
+def new_cell(frame: Frame) -> Ref:
     frame.ctx.cells += 1
-    return Cell(frame.ctx.cells)
+    return Ref(frame.ctx.cells)
 
 
-def held_by(frame: Frame, cell: Cell, value: State) -> Cell:
+def held_by(frame: Frame, cell: Ref, value: State) -> Ref:
     """The cell, from now on that of this list or object."""
-    state = held(frame, value)
+    state = dereference_all(frame, value)
     frame.ctx.put_away.discard(cell.key)
     frame.ctx.copied_cells.discard(cell.key)
     frame.ctx.changes.pop(cell.key, None)
@@ -346,7 +346,7 @@ def _kept_row(ctx: Context, row: ir.Var) -> ir.Operand:
     return own
 
 
-def changes_rows(ctx: Context, value: Grown) -> None:
+def changes_rows(ctx: Context, value: GrowableList) -> None:
     """Takes note that an item of a list is replaced, or taken out."""
     if any(len(ctx.shape(buffer)) > 1 for buffer in value.buffers):
         ctx.has_changed_rows = True
@@ -354,10 +354,10 @@ def changes_rows(ctx: Context, value: Grown) -> None:
             raise RowsChange
 
 
-def known_in(frame: Frame, value: Value, place: Within) -> None:
+def known_in(frame: Frame, value: Value, place: ItemRef) -> None:
     """Whoever names a list or an object by a variable names the item that it has become."""
     cell = value.cell if is_mutable(value) else None
-    if frame.ctx.items_change and isinstance(cell, Cell):
+    if frame.ctx.items_change and isinstance(cell, Ref):
         for other in frame.ctx.frames:
             other.env = {name: place if known == cell else known for name, known in other.env.items()}
 
@@ -365,10 +365,10 @@ def known_in(frame: Frame, value: Value, place: Within) -> None:
 def _item_changed(frame: Frame, value: State, state: State, what: str) -> None:
     """A list or an object that is an item of a list holds something else now."""
     ctx, place = frame.ctx, value.cell
-    assert isinstance(place, Within)
+    assert isinstance(place, ItemRef)
     if place.cell is None:
         raise ctx.unsupported(
-            f"{what} of {described(value)} in a list without a name",
+            f"{what} of {describe(value)} in a list without a name",
             "Give the list a name, and use the name to change its items.",
         )
     if not ctx.items_change:
@@ -376,7 +376,7 @@ def _item_changed(frame: Frame, value: State, state: State, what: str) -> None:
     if ctx.items_are_shared:
         raise shared_items(ctx)
     whole, state = _items_at(frame, place), dataclasses.replace(state, cell=None)
-    assert isinstance(whole, Grown)
+    assert isinstance(whole, GrowableList)
     if _other_length(value, state):
         if not ctx.own_extents:
             raise ExtentsDiffer
@@ -387,12 +387,12 @@ def _item_changed(frame: Frame, value: State, state: State, what: str) -> None:
     _store_parts(ctx, wide, place.index, value, state)
 
 
-def append_to_item(frame: Frame, owner: Grown, given: Value) -> None:
+def append_to_item(frame: Frame, owner: GrowableList, given: Value) -> None:
     """`rows[k].append(x)`, into the memory that a list of rows has for it."""
     ctx, place = frame.ctx, owner.cell
-    assert isinstance(place, Within)
+    assert isinstance(place, ItemRef)
     whole, number = _items_at(frame, place), materialise(ctx, given)
-    assert isinstance(whole, Grown)
+    assert isinstance(whole, GrowableList)
     if not is_number(number):
         raise differ(ctx)
     part = _part_of(whole, place.path)
@@ -409,7 +409,7 @@ def _other_length(old: Value, new: Value) -> bool:
     """Whether a list, or one in an item, has got longer or shorter."""
     if isinstance(old, TupleValue | Record) and isinstance(new, TupleValue | Record):
         return len(old.items) != len(new.items) or any(map(_other_length, old.items, new.items))
-    if isinstance(old, Grown) and isinstance(new, Grown):
+    if isinstance(old, GrowableList) and isinstance(new, GrowableList):
         return old.count != new.count
     return is_list(old) and is_list(new)
 
@@ -423,10 +423,10 @@ def _with_rows(shape: Shape, path: Sequence[int]) -> Shape:
     return dataclasses.replace(shape, parts=parts)
 
 
-def _part_of(whole: Grown, path: Sequence[int]) -> Grown:
+def _part_of(whole: GrowableList, path: Sequence[int]) -> GrowableList:
     """The list of one part of all items."""
     first, shape = _place_of(whole.item, path)
-    return Grown(shape, whole.buffers[first : first + leaf_count(shape)], whole.count)
+    return GrowableList(shape, whole.buffers[first : first + leaf_count(shape)], whole.count)
 
 
 def _place_of(shape: Shape, path: Sequence[int]) -> tuple[int, Shape]:
@@ -438,7 +438,7 @@ def _place_of(shape: Shape, path: Sequence[int]) -> tuple[int, Shape]:
     return first, shape
 
 
-def _takes_part(frame: Frame, value: State, place: Within, whole: Grown, part: Grown) -> None:
+def _takes_part(frame: Frame, value: State, place: ItemRef, whole: GrowableList, part: GrowableList) -> None:
     """The list around an item has other memory for this part of all items."""
     ctx = frame.ctx
     assert place.cell is not None
@@ -450,42 +450,42 @@ def _takes_part(frame: Frame, value: State, place: Within, whole: Grown, part: G
         frame.env[key] = Poison("It is an item of a list, and items of that list were changed.")
     takes_note(ctx, value, place.cell)
     known = frame.env[place.cell.key]
-    around = dataclasses.replace(known, items=items) if isinstance(known, Table) else items
-    frame.env[place.cell.key] = held(frame, around)
+    around = dataclasses.replace(known, items=items) if isinstance(known, RuntimeDict) else items
+    frame.env[place.cell.key] = dereference_all(frame, around)
 
 
 _MOVED = Poison("It is an item of a list whose items have moved since.")
 
 
-def _without_places(value: Value, cell: Cell) -> Value:
+def _without_places(value: Value, cell: Ref) -> Value:
     """A variable's value, unless it is at a place in this list, which something else is at now."""
-    if isinstance(value, Within):
+    if isinstance(value, ItemRef):
         return _MOVED if value.cell == cell else value
     if isinstance(value, TupleValue):
         items = tuple(_without_places(one, cell) for one in value.items)
         return next((one for one in items if one is _MOVED), value)
-    if isinstance(value, OneOf):
+    if isinstance(value, Union):
         options = (_without_places(option, cell) for option in value.options)
         return next((option for option in options if option is _MOVED), value)
     return value
 
 
-def _without(value: Value, cell: Cell) -> Value:
+def _without(value: Value, cell: Ref) -> Value:
     place = value.cell if isinstance(value, View) else value
-    if place == cell or (isinstance(place, Within) and place.cell == cell):
+    if place == cell or (isinstance(place, ItemRef) and place.cell == cell):
         return MADE_BEFORE
-    if isinstance(value, Table):
+    if isinstance(value, RuntimeDict):
         items = _without(value.items, cell)
-        return dataclasses.replace(value, items=items) if isinstance(items, List | Cell) else items  # type: ignore[arg-type]
+        return dataclasses.replace(value, items=items) if isinstance(items, List | Ref) else items  # type: ignore[arg-type]
     if isinstance(value, TupleValue | Record):
         return dataclasses.replace(value, items=tuple(_without(one, cell) for one in value.items))
-    if isinstance(value, OneOf):
+    if isinstance(value, Union):
         options = [_without(option, cell) for option in value.options]
-        return next((option for option in options if isinstance(option, Poison)), OneOf(tuple(options), value.which))
+        return next((option for option in options if isinstance(option, Poison)), Union(tuple(options), value.which))
     return value
 
 
-def mentions(value: Value, cell: Cell) -> bool:
+def mentions(value: Value, cell: Ref) -> bool:
     """Whether a variable's value is that list or object, or has it, or is in it."""
     return _without(value, cell) != value
 
@@ -494,10 +494,10 @@ def unnamed(value: Value) -> Value:
     """What is in a value, without the cells of its lists."""
     if isinstance(value, TupleValue | Record):
         return dataclasses.replace(value, items=tuple(map(unnamed, value.items)), cell=None)
-    if isinstance(value, Table):
+    if isinstance(value, RuntimeDict):
         items = unnamed(value.items)
         assert is_list(items)
         return dataclasses.replace(value, items=items, cell=None)
-    if isinstance(value, OneOf):
+    if isinstance(value, Union):
         return of_options(value, unnamed)
-    return dataclasses.replace(value, cell=None) if isinstance(value, Grown) else value
+    return dataclasses.replace(value, cell=None) if isinstance(value, GrowableList) else value

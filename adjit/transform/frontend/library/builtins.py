@@ -26,9 +26,9 @@ from adjit.transform.frontend.arrays import indexing
 from adjit.transform.frontend.heap.iterators import at_most, opened_in_turns, opened_stream
 from adjit.transform.frontend.heap.lists import contents, elements
 from adjit.transform.frontend.heap.record_arrays import is_records, rows
-from adjit.transform.frontend.heap.references import current, viewed_now
+from adjit.transform.frontend.heap.references import current, current_view
 from adjit.transform.frontend.heap.references import item as list_item
-from adjit.transform.frontend.operations.containers import drained, get_item, listed
+from adjit.transform.frontend.operations.containers import exhaust, get_item, to_list
 from adjit.transform.frontend.operations.operators import applied, binary, truth
 from adjit.transform.frontend.operations.records import (
     as_plain,
@@ -40,9 +40,9 @@ from adjit.transform.frontend.operations.records import (
     has_attribute,
     is_instance,
     members_of,
-    opened,
     parent,
     replaced,
+    unwrap,
     variables_of,
 )
 from adjit.transform.frontend.operations.seeded_generators import seeded, seeded_state
@@ -56,20 +56,20 @@ from adjit.transform.frontend.values.unions import functions_in, is_text
 from adjit.transform.frontend.values.values import (
     ENDLESS,
     Complex,
-    Grown,
+    GrowableList,
+    NdIndex,
     Number,
-    OneOf,
-    Paired,
-    Places,
     Range,
     Record,
+    RuntimeDict,
     SliceValue,
     Static,
-    Table,
     TupleValue,
+    Union,
     Value,
+    Zip,
     as_stream,
-    described,
+    describe,
     dtype,
     is_array,
     is_list,
@@ -101,8 +101,8 @@ def _checkpoint(frame: Frame, what: Value, snapshots: Value | None) -> Value:
     ctx = frame.ctx
     functions = functions_in(what) if snapshots is None and not is_text(what) else ()
     marked = tuple(Static(Checkpointed(function.value)) for function in functions)
-    if isinstance(what, OneOf) and marked:
-        return OneOf(marked, what.which)
+    if isinstance(what, Union) and marked:
+        return Union(marked, what.which)
     if marked:
         return marked[0]
     if not isinstance(what, Range):
@@ -118,7 +118,7 @@ def _checkpoint(frame: Frame, what: Value, snapshots: Value | None) -> Value:
 
 def _of_object(frame: Frame, iterable: Value) -> Value:
     """What an object iterates over; anything else as it is."""
-    return drained(frame, iterable) if isinstance(iterable, Record) else iterable
+    return exhaust(frame, iterable) if isinstance(iterable, Record) else iterable
 
 
 def _enumerate(frame: Frame, iterable: Value, first: Value | None) -> Value:
@@ -127,7 +127,7 @@ def _enumerate(frame: Frame, iterable: Value, first: Value | None) -> Value:
     if (stream := as_stream(iterable)) is not None:
         counter = Range(start or ir.integer(0), ENDLESS, ir.integer(1))
         return at_most(frame, stream, None, lambda one, k: TupleValue((_item(frame, counter, k), one)), is_first=False)
-    return Paired((None, contents(frame.ctx, iterable)), start)
+    return Zip((None, contents(frame.ctx, iterable)), start)
 
 
 def _beside_stream(frame: Frame, args: Sequence[Value]) -> Value:
@@ -140,7 +140,7 @@ def _beside_stream(frame: Frame, args: Sequence[Value]) -> Value:
         raise ctx.unsupported(
             "zip of two generators", "Make a list of one: `list(...)`.", why="Their code runs in turns, item by item."
         )
-    others = Paired(tuple(contents(ctx, one) for k, one in enumerate(args) if k != place))
+    others = Zip(tuple(contents(ctx, one) for k, one in enumerate(args) if k != place))
     limit, item = (None, None) if not others.parts else (length(frame, others), iteration(frame, others)[1])
 
     def row(one: Value, k: ir.Operand) -> Value:
@@ -162,16 +162,16 @@ def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
                 "zip(..., strict=True) of an iterator", "Make lists of its arguments: zip(list(...), ...)."
             )
         return _beside_stream(frame, args)
-    paired = Paired(tuple(contents(ctx, a) for a in args))
+    paired = Zip(tuple(contents(ctx, a) for a in args))
     if strict.value:
         _same_lengths(frame, paired)
     return paired
 
 
-def _same_lengths(frame: Frame, paired: Paired) -> None:
+def _same_lengths(frame: Frame, paired: Zip) -> None:
     """ValueError, as Python has it, where what runs side by side is of several lengths."""
     ctx = frame.ctx
-    first, *others = (length(frame, Paired((part,))) for part in paired.parts)
+    first, *others = (length(frame, Zip((part,))) for part in paired.parts)
     for k, other in enumerate(others, 2):
         fits = scalars.scalar(ctx, operator.eq, (first, other))
         said = f"zip() argument {k} is shorter or longer than the first"
@@ -189,22 +189,22 @@ def _slice(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _len(frame: Frame, value: Value) -> Value:
-    value = members_of(frame.ctx, opened(frame.ctx, value))
+    value = members_of(frame.ctx, unwrap(frame.ctx, value))
     if isinstance(value, Static) and is_records(value) and isinstance(value.value, np.ndarray):
         return ir.integer(len(value.value))
     if isinstance(value, Record) and value.of is not None:
         return call_method(frame, value, "__len__", [], {})
     if isinstance(value, Static) and isinstance(value.value, str):
         return ir.integer(len(value.value))
-    value = value.items if isinstance(value, Table) else value
+    value = value.items if isinstance(value, RuntimeDict) else value
     if isinstance(value, TupleValue | Record):
         return ir.integer(len(value.items))
-    if isinstance(value, Grown):
+    if isinstance(value, GrowableList):
         return value.count
     if isinstance(value, Range):
         return length(frame, value)
     if not is_array(value) or ndim(value) == 0:
-        what = described(value) if not is_array(value) else "an array of rank 0"
+        what = describe(value) if not is_array(value) else "an array of rank 0"
         raise frame.ctx.mismatch(f"len of {what}", "Give it an array or a tuple.")
     return shape_of(frame.ctx, value)[0]
 
@@ -213,7 +213,7 @@ def _abs(frame: Frame, value: Value) -> Value:
     if isinstance(value, Record) and value.of is not None and is_defined(value.of, "__abs__"):
         return call_method(frame, value, "__abs__", [], {})
     if not is_numeric(value):
-        raise frame.ctx.mismatch(f"abs of {described(value)}", "Give a number or an array.")
+        raise frame.ctx.mismatch(f"abs of {describe(value)}", "Give a number or an array.")
     if is_array(value):
         return elementwise(frame.ctx, np.absolute, (value,))
     return applied(frame.ctx, abs, (value,))
@@ -281,26 +281,26 @@ def _tuple_builtin(frame: Frame, value: Value | None) -> Value:
     ctx = frame.ctx
     knew, ctx.knows_extents = ctx.knows_extents, True
     try:
-        made = listed(frame, value)
+        made = to_list(frame, value)
     finally:
         ctx.knows_extents = knew
     return TupleValue(static_items(ctx, made, "the argument of tuple"))
 
 
 def _list_builtin(frame: Frame, value: Value | None) -> Value:
-    return TupleValue((), is_list=True) if value is None else listed(frame, value)
+    return TupleValue((), is_list=True) if value is None else to_list(frame, value)
 
 
 def _sum_builtin(frame: Frame, value: Value, start: Value | None) -> Value:
     ctx = frame.ctx
     value = unordered(value)
-    has_objects = isinstance(value, Grown) and value.item.kind in ("record", "tuple")
+    has_objects = isinstance(value, GrowableList) and value.item.kind in ("record", "tuple")
     if has_objects or not (start is None or is_number(start)):
         # what `+` of the items says
         return ctx.call(frame, Static(functools.reduce), [Static(operator.add), value, start or const(0)], {})
     value = elements(ctx, value) if is_list(value) else materialise(ctx, value)
     if not is_array(value) and not isinstance(value, TupleValue):
-        value = elements(ctx, listed(frame, value))
+        value = elements(ctx, to_list(frame, value))
     if is_array(value):
         result = total(ctx, value, None if ndim(value) == 1 else (0,))
         if ctx.is_plain and is_small_integer(dtype(value)):
@@ -380,13 +380,13 @@ def length(frame: Frame, iterated: Value) -> ir.Operand:
     ctx = frame.ctx
     if isinstance(iterated, Static) and is_records(iterated):
         return rows(ctx, iterated).count
-    if isinstance(iterated, Paired):
+    if isinstance(iterated, Zip):
         lengths = [length(frame, p) for p in iterated.parts if p is not None]
         shortest = lengths[0]
         for other in lengths[1:]:
             shortest = shortest if other == shortest else scalars.scalar(ctx, min, (shortest, other), "n")
         return shortest
-    if isinstance(iterated, Places):
+    if isinstance(iterated, NdIndex):
         count: ir.Operand = ir.integer(1)
         for k, extent in enumerate(iterated.shape):
             count = extent if k == 0 else scalars.scalar(ctx, operator.mul, (count, extent), "size")
@@ -404,7 +404,7 @@ def length(frame: Frame, iterated: Value) -> ir.Operand:
     known = known_items(frame, iterated)
     if known is not None:
         return ir.integer(len(known))
-    if isinstance(iterated, Grown):
+    if isinstance(iterated, GrowableList):
         return iterated.count
     if is_array(iterated) and ndim(iterated) > 0:
         return shape_of(ctx, iterated)[0]
@@ -464,7 +464,7 @@ def _slice_of_range(frame: Frame, whole: Range, start: ir.Operand | None, stop: 
 
 def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
     ctx = frame.ctx
-    if isinstance(iterated, Paired):
+    if isinstance(iterated, Zip):
         parts: list[Value] = []
         for p in iterated.parts:
             if p is not None:
@@ -472,23 +472,23 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
             else:
                 parts.append(_number(ctx, iterated, counter))
         return TupleValue(tuple(parts))
-    if isinstance(iterated, Places):
+    if isinstance(iterated, NdIndex):
         return _at_place(ctx, iterated, counter)
     if isinstance(iterated, Range):
         moved = scalars.scalar(ctx, operator.mul, (counter, iterated.step))
         return scalars.scalar(ctx, operator.add, (iterated.start, moved))
-    iterated = viewed_now(frame, iterated) if isinstance(iterated, TupleValue) else iterated
+    iterated = current_view(frame, iterated) if isinstance(iterated, TupleValue) else iterated
     known = known_items(frame, iterated)
     if known is not None:
         return get_item(frame, TupleValue(tuple(known), is_list=True), [counter])
     if isinstance(iterated, Static) and is_records(iterated):
         iterated = rows(ctx, iterated)
-    if isinstance(iterated, Grown):
+    if isinstance(iterated, GrowableList):
         return list_item(ctx, current(frame, iterated), counter)
     return indexing.read(ctx, indexing.resolve(ctx, iterated, (counter,)))
 
 
-def _at_place(ctx: Context, places: Places, counter: ir.Operand) -> Value:
+def _at_place(ctx: Context, places: NdIndex, counter: ir.Operand) -> Value:
     """What belongs to the place of this number, in C order."""
     found: list[ir.Operand] = []
     rest = counter
@@ -505,14 +505,14 @@ def _at_place(ctx: Context, places: Places, counter: ir.Operand) -> Value:
 def known_items(frame: Frame, iterated: Value) -> Sequence[Value] | None:
     """All that a loop runs over, where that is tuples, and their numbers; else None."""
     ctx = frame.ctx
-    iterated = contents(ctx, members_of(ctx, opened(ctx, iterated)))
+    iterated = contents(ctx, members_of(ctx, unwrap(ctx, iterated)))
     if isinstance(iterated, TupleValue):
         return iterated.items
     if isinstance(iterated, Record) and iterated.of is None:
         return tuple(wrap(ctx, key) for key in iterated.keys)
     if isinstance(iterated, Static) and isinstance(iterated.value, str):
         return tuple(map(Static, iterated.value))
-    if not isinstance(iterated, Paired):
+    if not isinstance(iterated, Zip):
         return None
     columns = [p if p is None else known_items(frame, p) for p in iterated.parts]
     known = [column for column in columns if column is not None]
@@ -524,7 +524,7 @@ def known_items(frame: Frame, iterated: Value) -> Sequence[Value] | None:
     ]
 
 
-def _beside_arrays(frame: Frame, iterated: Paired, columns: Sequence[Sequence[Value] | None]) -> Sequence[Value] | None:
+def _beside_arrays(frame: Frame, iterated: Zip, columns: Sequence[Sequence[Value] | None]) -> Sequence[Value] | None:
     """What zip gives of known items that are more than numbers, and of arrays; None where all are numbers.
 
     ValueError where an array ends before the items do.
@@ -533,7 +533,9 @@ def _beside_arrays(frame: Frame, iterated: Paired, columns: Sequence[Sequence[Va
     known = [column for column in columns if column is not None]
     if all(is_number(one) for column in known for one in column):
         return None
-    parts = [p if p is None or isinstance(p, Grown) else materialise(ctx, elements(ctx, p)) for p in iterated.parts]
+    parts = [
+        p if p is None or isinstance(p, GrowableList) else materialise(ctx, elements(ctx, p)) for p in iterated.parts
+    ]
     lengths = [length(frame, p) for p, column in zip(parts, columns, strict=True) if p is not None and column is None]
     ends = [int(n.value) for n in lengths if isinstance(n, ir.Const)]
     count = min([*map(len, known), *ends])
@@ -556,9 +558,14 @@ def _beside_arrays(frame: Frame, iterated: Paired, columns: Sequence[Sequence[Va
 
 def so_many(frame: Frame, value: Value, count: int) -> Sequence[Value]:
     """The items of what has to have so many. ValueError, as Python has it, where it has not."""
-    ctx, iterated = frame.ctx, materialise(frame.ctx, value if isinstance(value, Grown) else elements(frame.ctx, value))
-    if not isinstance(iterated, Range | Paired | Places | Grown) and not (is_array(iterated) and ndim(iterated) > 0):
-        raise ctx.mismatch(f"unpacking of {described(value)}", "Give it a tuple, or an array.")
+    ctx, iterated = (
+        frame.ctx,
+        materialise(frame.ctx, value if isinstance(value, GrowableList) else elements(frame.ctx, value)),
+    )
+    if not isinstance(iterated, Range | Zip | NdIndex | GrowableList) and not (
+        is_array(iterated) and ndim(iterated) > 0
+    ):
+        raise ctx.mismatch(f"unpacking of {describe(value)}", "Give it a tuple, or an array.")
     items = length(frame, iterated)
     if isinstance(items, ir.Const) and items != ir.integer(count):
         raise ctx.mismatch(f"unpacking to {count} names, of a value with another length", "Write one name per value.")
@@ -566,7 +573,7 @@ def so_many(frame: Frame, value: Value, count: int) -> Sequence[Value]:
     return [_item(frame, iterated, ir.integer(k)) for k in range(count)]
 
 
-def _number(ctx: Context, iterated: Paired, counter: ir.Operand) -> Value:
+def _number(ctx: Context, iterated: Zip, counter: ir.Operand) -> Value:
     """What enumerate says in the trip of this number, from 0."""
     if iterated.first is None or iterated.first == ir.integer(0):
         return counter

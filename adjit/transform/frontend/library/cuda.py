@@ -35,7 +35,7 @@ from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import bound, dtype_argument
 from adjit.transform.frontend.values.elementwise import operand, where
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.values import Static, TupleValue, Value, described, dtype, is_array, ndim
+from adjit.transform.frontend.values.values import Static, TupleValue, Value, describe, dtype, is_array, ndim
 from adjit.transform.ir.types import array_type
 from adjit.transform.source.parsing import FunctionSource
 
@@ -322,7 +322,7 @@ def _atomic(frame: Frame, args: list[Value], named: dict[str, Value], callee: An
     ctx, name = frame.ctx, f"cuda.atomic.{callee.__name__}"
     array, index, value = bound(frame, name, "array index value:number", args, named)
     if not isinstance(array, ir.Var) or not is_array(array):
-        raise ctx.mismatch(f"{name} to {described(array)}", "Give it an array.")  # type: ignore[arg-type]
+        raise ctx.mismatch(f"{name} to {describe(array)}", "Give it an array.")  # type: ignore[arg-type]
     if ctx.node is not ctx.statement:
         raise ctx.unsupported(
             f"the result of {name}",

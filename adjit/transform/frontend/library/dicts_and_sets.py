@@ -25,19 +25,19 @@ from numba import typed, types
 from adjit import errors
 from adjit.rules.python import algorithms
 from adjit.transform import ir
-from adjit.transform.frontend.heap.aliasing import puts_away, puts_away_items
+from adjit.transform.frontend.heap.aliasing import note_escape, puts_away_items
 from adjit.transform.frontend.heap.lists import extents_differ, fitted, grown, store_item, with_width
-from adjit.transform.frontend.heap.references import changed, changes_rows, item, kept, now, state_of
+from adjit.transform.frontend.heap.references import as_reference, changes_rows, item, latest, mutate, state_of
 from adjit.transform.frontend.library.ordering import written
 from adjit.transform.frontend.operations.containers import (
     copied_item,
     get_item,
     item_at,
     list_method,
-    listed,
     longer,
     part_replaced,
     set_item,
+    to_list,
     without,
 )
 from adjit.transform.frontend.operations.control import conditional, either_value, for_option
@@ -48,8 +48,8 @@ from adjit.transform.frontend.operations.records import (
     item_of_record,
     key_of,
     merged,
-    opened,
     store_in_record,
+    unwrap,
     wrong_method,
 )
 from adjit.transform.frontend.values import complexes, scalars
@@ -58,18 +58,19 @@ from adjit.transform.frontend.values.checks import require
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
 from adjit.transform.frontend.values.values import (
-    Cell,
-    Grown,
+    GrowableList,
+    ItemRef,
     List,
     Record,
+    Ref,
+    RuntimeDict,
     SliceValue,
     Static,
-    Table,
     TupleValue,
     Value,
     View,
-    Within,
-    described,
+    dereference,
+    describe,
     dtype,
     is_array,
     is_list,
@@ -77,7 +78,6 @@ from adjit.transform.frontend.values.values import (
     is_numeric,
     pairs_of,
     parts_of,
-    seen,
     view_of,
 )
 
@@ -87,25 +87,25 @@ COUNTS = Static(collections.Counter)  # the default of a Counter, which counts 0
 
 def is_keyed(value: Value) -> bool:
     """Whether it is a dictionary, a set or a queue."""
-    return isinstance(value, Table) or (isinstance(value, Record) and value.of is None)
+    return isinstance(value, RuntimeDict) or (isinstance(value, Record) and value.of is None)
 
 
-def as_table(value: Value) -> Table:
+def as_table(value: Value) -> RuntimeDict:
     """A dictionary of constant keys as one to which others may come."""
     if isinstance(value, Record):
-        return Table("dict", pairs_of(value), cell=None if isinstance(value.cell, View) else value.cell)
-    assert isinstance(value, Table)
+        return RuntimeDict("dict", pairs_of(value), cell=None if isinstance(value.cell, View) else value.cell)
+    assert isinstance(value, RuntimeDict)
     return value
 
 
-def count_of(value: Table) -> ir.Operand:
-    return value.items.count if isinstance(value.items, Grown) else ir.integer(len(value.items.items))
+def count_of(value: RuntimeDict) -> ir.Operand:
+    return value.items.count if isinstance(value.items, GrowableList) else ir.integer(len(value.items.items))
 
 
-def members(value: Table) -> List:
+def members(value: RuntimeDict) -> List:
     """Its keys, members or items, in the order of insertion."""
     found = view_of(value, "keys") if value.kind == "dict" else value.items
-    assert isinstance(found, TupleValue | Grown)
+    assert isinstance(found, TupleValue | GrowableList)
     return found
 
 
@@ -126,7 +126,7 @@ def _checked(ctx: Context, key: Value) -> Value:
         return dataclasses.replace(key, items=tuple(_checked(ctx, one) for one in key.items))
     if not is_number(key):
         raise ctx.mismatch(
-            f"{described(key)} as a key of a dictionary or a member of a set", "Give a number, or a tuple of numbers."
+            f"{describe(key)} as a key of a dictionary or a member of a set", "Give a number, or a tuple of numbers."
         )
     if ctx.wants_known:
         raise ctx.not_constant("a key that is only known at run time", "Use an array and an index.")
@@ -147,10 +147,10 @@ def _is_same(frame: Frame, one: Value, other: Value) -> ir.Operand:
     return truth(frame, binary(frame, operator.eq, one, other))
 
 
-def _place(frame: Frame, value: Table, key: Value) -> ir.Operand:
+def _place(frame: Frame, value: RuntimeDict, key: Value) -> ir.Operand:
     """Where a key, a member or an item is; -1 where it is not there."""
     ctx, whole = frame.ctx, members(value)
-    if isinstance(whole, Grown):
+    if isinstance(whole, GrowableList):
         found = written(algorithms.place_of)(frame, [dataclasses.replace(whole, cell=None), key], {})
         assert isinstance(found, ir.Var | ir.Const)
         return found
@@ -168,26 +168,26 @@ def _is_missing(ctx: Context, place: ir.Operand) -> ir.Operand:
     return scalars.scalar(ctx, operator.lt, (place, ir.integer(0)), "is_missing")
 
 
-def _value_at(frame: Frame, value: Table, place: ir.Operand) -> Value:
+def _value_at(frame: Frame, value: RuntimeDict, place: ir.Operand) -> Value:
     whole = view_of(value, "values")
-    if isinstance(whole, Grown):
+    if isinstance(whole, GrowableList):
         return item(frame.ctx, whole, place)
     assert isinstance(whole, TupleValue)
     return get_item(frame, dataclasses.replace(whole, is_list=True), [place])
 
 
-def _must_be_there(frame: Frame, value: Table, place: ir.Operand, what: str = "key") -> None:
+def _must_be_there(frame: Frame, value: RuntimeDict, place: ir.Operand, what: str = "key") -> None:
     """KeyError, as Python has it, where something is not there."""
     ctx = frame.ctx
     if isinstance(place, ir.Const):
         if place.value < 0:
-            raise ctx.fail(errors.WrongCall, f"{described(value)} without this {what}", instead="Give one that exists.")
+            raise ctx.fail(errors.WrongCall, f"{describe(value)} without this {what}", instead="Give one that exists.")
         return
     is_there = scalars.scalar(ctx, operator.ge, (place, ir.integer(0)))
-    require(ctx, is_there, errors.MissingKey, f"{described(value)} lacks this {what}")
+    require(ctx, is_there, errors.MissingKey, f"{describe(value)} lacks this {what}")
 
 
-def contains(frame: Frame, value: Table, key: Value) -> ir.Operand:
+def contains(frame: Frame, value: RuntimeDict, key: Value) -> ir.Operand:
     """`key in value`."""
     found = for_option(frame, key, lambda one: contains(frame, value, one)) if value.kind != "deque" else None
     if isinstance(found, ir.Var | ir.Const):
@@ -203,7 +203,7 @@ def _entry(entries: Sequence[Value]) -> Value:
 # ------------------------------------------------------------------------------------------------------- items of these
 
 
-def item_of(frame: Frame, owner: Record | Table, entries: Sequence[Value]) -> Value:
+def item_of(frame: Frame, owner: Record | RuntimeDict, entries: Sequence[Value]) -> Value:
     """`owner[entries]`."""
     found = for_option(frame, _entry(entries), lambda key: item_of(frame, owner, [key])) if is_keyed(owner) else None
     if found is not None:
@@ -218,7 +218,7 @@ def item_of(frame: Frame, owner: Record | Table, entries: Sequence[Value]) -> Va
     return _read(frame, value, _checked(frame.ctx, _entry(entries)))
 
 
-def _read(frame: Frame, value: Table, key: Value) -> Value:
+def _read(frame: Frame, value: RuntimeDict, key: Value) -> Value:
     ctx = frame.ctx
     place = _place(frame, value, key)
     if value.default is None:
@@ -230,7 +230,7 @@ def _read(frame: Frame, value: Table, key: Value) -> Value:
     return _value_at(frame, whole, there)
 
 
-def _or_default(frame: Frame, value: Table, place: ir.Operand, default: Value) -> Value:
+def _or_default(frame: Frame, value: RuntimeDict, place: ir.Operand, default: Value) -> Value:
     if isinstance(place, ir.Const):
         return default if place.value < 0 else _value_at(frame, value, place)
     found = functools.partial(_value_at, frame, value, place)
@@ -238,21 +238,21 @@ def _or_default(frame: Frame, value: Table, place: ir.Operand, default: Value) -
 
 
 def _with_default(
-    frame: Frame, value: Table, key: Value, place: ir.Operand, default: Value
-) -> tuple[Table, ir.Operand]:
+    frame: Frame, value: RuntimeDict, key: Value, place: ir.Operand, default: Value
+) -> tuple[RuntimeDict, ir.Operand]:
     """The dictionary with a key that it may have lacked until now, and where that is."""
     ctx, count = frame.ctx, count_of(value)
     if isinstance(place, ir.Const) and place.value >= 0:
         return value, place
     is_missing = _is_missing(ctx, place)
     _stored(frame, value, key, default, place, is_new_alone=True)
-    assert isinstance(value.cell, Cell | Within)
+    assert isinstance(value.cell, Ref | ItemRef)
     whole = state_of(frame, value.cell)
-    assert isinstance(whole, Table)
+    assert isinstance(whole, RuntimeDict)
     return whole, complexes.branch(ctx, is_missing, scalars.ready(count), scalars.ready(place), "place")
 
 
-def store(frame: Frame, owner: Record | Table, entries: Sequence[Value], value: Value) -> None:
+def store(frame: Frame, owner: Record | RuntimeDict, entries: Sequence[Value], value: Value) -> None:
     """`owner[entries] = value`."""
     ctx, key = frame.ctx, _entry(entries)
 
@@ -276,7 +276,7 @@ def store(frame: Frame, owner: Record | Table, entries: Sequence[Value], value: 
 
 
 def _stored(
-    frame: Frame, table: Table, key: Value, given: Value, place: ir.Operand, is_new_alone: bool = False
+    frame: Frame, table: RuntimeDict, key: Value, given: Value, place: ir.Operand, is_new_alone: bool = False
 ) -> None:
     """A pair in a dictionary; `is_new_alone`: if the key is not there yet."""
     pair = TupleValue((key, given))
@@ -294,10 +294,10 @@ def _stored(
 
     def put() -> None:
         if not is_new_alone:
-            values = view_of(Table("dict", whole), "values")
-            assert isinstance(values, Grown)
+            values = view_of(RuntimeDict("dict", whole), "values")
+            assert isinstance(values, GrowableList)
             changes_rows(frame.ctx, values)
-            puts_away(frame.ctx, given)
+            note_escape(frame.ctx, given)
             store_item(frame.ctx, values, place, given)
 
     conditional(frame, _is_missing(frame.ctx, place), lambda: becomes(longer(frame, whole, pair)), put)
@@ -305,24 +305,26 @@ def _stored(
 
 def delete(frame: Frame, owner: Value, entries: Sequence[Value]) -> None:
     """`del owner[entries]`."""
-    if isinstance(owner, Record | Table) and is_keyed(owner) and as_table(owner).kind == "dict":
+    if isinstance(owner, Record | RuntimeDict) and is_keyed(owner) and as_table(owner).kind == "dict":
         method(frame, owner, "pop", [_entry(entries)], {})
-    elif isinstance(owner, Table) and owner.kind == "deque":
+    elif isinstance(owner, RuntimeDict) and owner.kind == "deque":
         _on_list(frame, owner, lambda items: delete(frame, items, entries))
     elif isinstance(owner, Record):
         call_method(frame, owner, "__delitem__", [_entry(entries)], {})
     elif is_list(owner) and len(entries) == 1 and is_number(entries[0]):
         list_method(frame, owner, "pop", entries, {})
     elif is_list(owner) and len(entries) == 1 and isinstance(entries[0], SliceValue):
-        changed(frame, owner, part_replaced(frame, owner, entries[0].span, TupleValue((), is_list=True)), "`del`")
+        mutate(frame, owner, part_replaced(frame, owner, entries[0].span, TupleValue((), is_list=True)), "`del`")
     else:
-        raise frame.ctx.unsupported(f"`del` of an item of {described(owner)}", "Create a new one without it.")
+        raise frame.ctx.unsupported(f"`del` of an item of {describe(owner)}", "Create a new one without it.")
 
 
 # -------------------------------------------------------------------------------------------------------------- methods
 
 
-def method(frame: Frame, owner: Record | Table, name: str, args: Sequence[Value], named: dict[str, Value]) -> Value:
+def method(
+    frame: Frame, owner: Record | RuntimeDict, name: str, args: Sequence[Value], named: dict[str, Value]
+) -> Value:
     """`owner.name(*args, **named)`."""
     ctx = frame.ctx
     args = [materialise(ctx, a) for a in args]
@@ -334,7 +336,7 @@ def method(frame: Frame, owner: Record | Table, name: str, args: Sequence[Value]
     if name == "__getitem__":
         return item_of(frame, owner, args)
     if isinstance(owner, Record) and not (name in _KEYED and args and not _is_known(args[0])):
-        whole = opened(ctx, args[0]) if name == "update" and args else None
+        whole = unwrap(ctx, args[0]) if name == "update" and args else None
         if name not in ("popitem", "clear") and (whole is None or isinstance(whole, Record)):
             return call_method(frame, owner, name, args, named)
     value = as_table(owner)
@@ -351,21 +353,21 @@ _KEYED = ("get", "pop", "setdefault")
 _OF_LISTS = ("insert", "reverse", "sort", "index", "count", "remove")
 
 
-def _now(frame: Frame, value: Table) -> Table:
-    return as_table(now(frame, value))
+def _now(frame: Frame, value: RuntimeDict) -> RuntimeDict:
+    return as_table(latest(frame, value))
 
 
-def _becomes(frame: Frame, value: Table, items: List, what: str) -> None:
-    changed(frame, value, dataclasses.replace(value, items=items), what)
+def _becomes(frame: Frame, value: RuntimeDict, items: List, what: str) -> None:
+    mutate(frame, value, dataclasses.replace(value, items=items), what)
 
 
-def _on_list(frame: Frame, value: Table, do: Callable[[List], Value | None]) -> Value | None:
+def _on_list(frame: Frame, value: RuntimeDict, do: Callable[[List], Value | None]) -> Value | None:
     """Does what a list does to the items, which have no name of their own."""
-    cell = kept(frame, dataclasses.replace(value.items, cell=None) if value.items.cell else _fresh(value.items))
-    items = seen(frame.env, cell)
+    cell = as_reference(frame, dataclasses.replace(value.items, cell=None) if value.items.cell else _fresh(value.items))
+    items = dereference(frame.env, cell)
     assert is_list(items)
     result = do(items)
-    after = seen(frame.env, cell)
+    after = dereference(frame.env, cell)
     assert is_list(after)
     _becomes(frame, value, after, "a change")
     return result
@@ -375,21 +377,21 @@ def _fresh(items: List) -> List:
     return dataclasses.replace(items, is_list=True) if isinstance(items, TupleValue) else items
 
 
-def _clear(frame: Frame, value: Table) -> Value:
+def _clear(frame: Frame, value: RuntimeDict) -> Value:
     _becomes(frame, value, EMPTY, "`clear`")
     return Static(None)
 
 
-def _copy(frame: Frame, value: Table) -> Value:
-    items = listed(frame, dataclasses.replace(value.items, cell=None))
+def _copy(frame: Frame, value: RuntimeDict) -> Value:
+    items = to_list(frame, dataclasses.replace(value.items, cell=None))
     return dataclasses.replace(value, items=items, cell=None)
 
 
-def _view(part: str) -> Callable[[Frame, Table], Value]:
+def _view(part: str) -> Callable[[Frame, RuntimeDict], Value]:
     return lambda frame, value: view_of(value, part)
 
 
-def _get(frame: Frame, value: Table, key: Value, default: Value | None = None) -> Value:
+def _get(frame: Frame, value: RuntimeDict, key: Value, default: Value | None = None) -> Value:
     place = _place(frame, value, _checked(frame.ctx, key))
     if default is None and not isinstance(place, ir.Const):
         raise frame.ctx.unsupported(
@@ -399,13 +401,13 @@ def _get(frame: Frame, value: Table, key: Value, default: Value | None = None) -
     return _or_default(frame, value, place, Static(None) if default is None else default)
 
 
-def _setdefault(frame: Frame, value: Table, key: Value, default: Value | None = None) -> Value:
+def _setdefault(frame: Frame, value: RuntimeDict, key: Value, default: Value | None = None) -> Value:
     key = _checked(frame.ctx, key)
     given = Static(None) if default is None else default
     return _value_at(frame, *_with_default(frame, value, key, _place(frame, value, key), given))
 
 
-def _without_place(frame: Frame, value: Table, place: ir.Operand, what: str) -> None:
+def _without_place(frame: Frame, value: RuntimeDict, place: ir.Operand, what: str) -> None:
     if isinstance(value.items, TupleValue) and isinstance(place, ir.Const) and value.kind == "dict":
         k = int(place.value)
         _becomes(frame, value, TupleValue(value.items.items[:k] + value.items.items[k + 1 :], is_list=True), what)
@@ -414,7 +416,7 @@ def _without_place(frame: Frame, value: Table, place: ir.Operand, what: str) -> 
     _becomes(frame, value, without(frame, grown(frame.ctx, value.items), place), what)
 
 
-def _pop(frame: Frame, value: Table, key: Value, default: Value | None = None) -> Value:
+def _pop(frame: Frame, value: RuntimeDict, key: Value, default: Value | None = None) -> Value:
     place = _place(frame, value, _checked(frame.ctx, key))
 
     def taken() -> Value:
@@ -430,26 +432,26 @@ def _pop(frame: Frame, value: Table, key: Value, default: Value | None = None) -
     return either_value(frame, _is_missing(frame.ctx, place), lambda: default, taken)
 
 
-def _popitem(frame: Frame, value: Table) -> Value:
+def _popitem(frame: Frame, value: RuntimeDict) -> Value:
     found = _on_list(frame, value, lambda items: list_method(frame, items, "pop", [], {}))
     assert found is not None
     return found
 
 
-def _update(frame: Frame, value: Table, other: Value) -> Value:
-    whole = opened(frame.ctx, other)
-    pairs = view_of(whole, "items") if isinstance(whole, Record | Table) else whole
+def _update(frame: Frame, value: RuntimeDict, other: Value) -> Value:
+    whole = unwrap(frame.ctx, other)
+    pairs = view_of(whole, "items") if isinstance(whole, Record | RuntimeDict) else whole
 
     def put(pair: Value) -> None:
         if not isinstance(pair, TupleValue) or len(pair.items) != 2:
-            raise frame.ctx.mismatch(f"{described(pair)} as an item of a dictionary", "Give pairs (key, value).")
+            raise frame.ctx.mismatch(f"{describe(pair)} as an item of a dictionary", "Give pairs (key, value).")
         store(frame, _now(frame, value), [pair.items[0]], pair.items[1])
 
     frame.ctx.for_each(frame, pairs, put, ())
     return Static(None)
 
 
-def _count(frame: Frame, value: Table, given: Value, callee: Any = operator.add) -> Value:
+def _count(frame: Frame, value: RuntimeDict, given: Value, callee: Any = operator.add) -> Value:
     """`update` of a Counter, with what it counts, or with the counts that a dictionary has; or `subtract`."""
 
     def add(key: Value, count: Value) -> None:
@@ -460,39 +462,39 @@ def _count(frame: Frame, value: Table, given: Value, callee: Any = operator.add)
         assert isinstance(pair, TupleValue)
         add(*pair.items)
 
-    whole = opened(frame.ctx, given)
-    if isinstance(whole, Record | Table) and is_keyed(whole) and as_table(whole).kind == "dict":
+    whole = unwrap(frame.ctx, given)
+    if isinstance(whole, Record | RuntimeDict) and is_keyed(whole) and as_table(whole).kind == "dict":
         frame.ctx.for_each(frame, view_of(whole, "items"), add_pair, ())
     else:
-        each = members(whole) if isinstance(whole, Table) else whole
+        each = members(whole) if isinstance(whole, RuntimeDict) else whole
         frame.ctx.for_each(frame, each, lambda one: add(one, ir.integer(1)), ())
     return Static(None)
 
 
-def _subtract(frame: Frame, value: Table, given: Value) -> Value:
+def _subtract(frame: Frame, value: RuntimeDict, given: Value) -> Value:
     return _count(frame, value, given, operator.sub)
 
 
-def _of_counter(function: Callable[..., Any]) -> Callable[[Frame, Table], Value]:
+def _of_counter(function: Callable[..., Any]) -> Callable[[Frame, RuntimeDict], Value]:
     """A method that only a Counter has."""
 
-    def handle(frame: Frame, value: Table) -> Value:
+    def handle(frame: Frame, value: RuntimeDict) -> Value:
         if value.default != COUNTS:
-            what = f"{described(value)} has no method of a Counter"
+            what = f"{describe(value)} has no method of a Counter"
             raise frame.ctx.unsupported(what, "Make it a collections.Counter.")
         return written(function)(frame, [value], {})
 
     return handle
 
 
-def _dict_update(frame: Frame, value: Table, other: Value) -> Value:
+def _dict_update(frame: Frame, value: RuntimeDict, other: Value) -> Value:
     return (_count if value.default == COUNTS else _update)(frame, value, other)
 
 
 _CLASSES = {"dict": dict, "set": set, "deque": collections.deque}
 
 
-def _most_common(frame: Frame, value: Table, count: Value | None = None) -> Value:
+def _most_common(frame: Frame, value: RuntimeDict, count: Value | None = None) -> Value:
     by_count = Static(_second)
     ordered = frame.ctx.call(
         frame, Static(sorted), [view_of(value, "items")], {"key": by_count, "reverse": ir.boolean(True)}
@@ -510,7 +512,7 @@ def _second(pair: Any) -> Any:
 # ----------------------------------------------------------------------------------------------------------------- sets
 
 
-def add(frame: Frame, value: Table, member: Value) -> Value:
+def add(frame: Frame, value: RuntimeDict, member: Value) -> Value:
     member = _checked(frame.ctx, member)
     place = _place(frame, value, member)
 
@@ -527,11 +529,11 @@ def add(frame: Frame, value: Table, member: Value) -> Value:
     return Static(None)
 
 
-def _added(frame: Frame, value: Table, member: Value) -> None:
+def _added(frame: Frame, value: RuntimeDict, member: Value) -> None:
     add(frame, _now(frame, value), member)
 
 
-def _discard(frame: Frame, value: Table, member: Value) -> Value:
+def _discard(frame: Frame, value: RuntimeDict, member: Value) -> Value:
     place = _place(frame, value, _checked(frame.ctx, member))
     if isinstance(place, ir.Const):
         if place.value >= 0:
@@ -542,7 +544,7 @@ def _discard(frame: Frame, value: Table, member: Value) -> Value:
     return Static(None)
 
 
-def _remove(frame: Frame, value: Table, member: Value) -> Value:
+def _remove(frame: Frame, value: RuntimeDict, member: Value) -> Value:
     place = _place(frame, value, _checked(frame.ctx, member))
     _must_be_there(frame, value, place, "member")
     _without_place(frame, value, place, "`remove`")
@@ -551,72 +553,72 @@ def _remove(frame: Frame, value: Table, member: Value) -> Value:
 
 def _members_of(frame: Frame, other: Value) -> Value:
     """What an iterable has, in whatever order."""
-    whole = opened(frame.ctx, other)
+    whole = unwrap(frame.ctx, other)
     return members(as_table(whole)) if is_keyed(whole) else whole
 
 
-def _add_all(frame: Frame, value: Table, *others: Value) -> Value:
+def _add_all(frame: Frame, value: RuntimeDict, *others: Value) -> Value:
     for other in others:
         frame.ctx.for_each(frame, _members_of(frame, other), functools.partial(_added, frame, value), ())
     return Static(None)
 
 
-def _of_those(frame: Frame, value: Value, is_taken: Callable[[Value], ir.Operand]) -> Table:
+def _of_those(frame: Frame, value: Value, is_taken: Callable[[Value], ir.Operand]) -> RuntimeDict:
     """The set of the members for which that holds."""
-    cell = kept(frame, Table("set", EMPTY))
+    cell = as_reference(frame, RuntimeDict("set", EMPTY))
 
     def one(member: Value) -> None:
         held = is_taken(member)
-        conditional(frame, held, lambda: _added(frame, as_table(seen(frame.env, cell)), member), lambda: None)
+        conditional(frame, held, lambda: _added(frame, as_table(dereference(frame.env, cell)), member), lambda: None)
 
     frame.ctx.for_each(frame, _members_of(frame, value), one, ())
-    return as_table(seen(frame.env, cell))
+    return as_table(dereference(frame.env, cell))
 
 
-def as_set(frame: Frame, value: Value) -> Table:
+def as_set(frame: Frame, value: Value) -> RuntimeDict:
     """`set(value)`."""
     return (
         value
-        if isinstance(value, Table) and value.kind == "set"
+        if isinstance(value, RuntimeDict) and value.kind == "set"
         else _of_those(frame, value, lambda one: ir.boolean(True))
     )
 
 
-def _union(frame: Frame, value: Table, *others: Value) -> Value:
-    cell = kept(frame, _copy(frame, value))
-    _add_all(frame, as_table(seen(frame.env, cell)), *others)
-    return seen(frame.env, cell)
+def _union(frame: Frame, value: RuntimeDict, *others: Value) -> Value:
+    cell = as_reference(frame, _copy(frame, value))
+    _add_all(frame, as_table(dereference(frame.env, cell)), *others)
+    return dereference(frame.env, cell)
 
 
-def _common(frame: Frame, value: Table, other: Value) -> Value:
+def _common(frame: Frame, value: RuntimeDict, other: Value) -> Value:
     known = as_set(frame, other)
     return _of_those(frame, value, lambda one: contains(frame, known, one))
 
 
-def _difference(frame: Frame, value: Table, other: Value) -> Value:
+def _difference(frame: Frame, value: RuntimeDict, other: Value) -> Value:
     known = as_set(frame, other)
     return _of_those(frame, value, lambda one: scalars.negated(frame.ctx, contains(frame, known, one)))
 
 
-def _symmetric(frame: Frame, value: Table, other: Value) -> Value:
+def _symmetric(frame: Frame, value: RuntimeDict, other: Value) -> Value:
     known = as_set(frame, other)
     return _union(frame, as_table(_difference(frame, value, known)), _difference(frame, known, value))
 
 
-def _is_subset(frame: Frame, value: Table, other: Value) -> Value:
+def _is_subset(frame: Frame, value: RuntimeDict, other: Value) -> Value:
     rest = as_table(_difference(frame, value, other))
     return scalars.scalar(frame.ctx, operator.eq, (count_of(rest), ir.integer(0)))
 
 
-def _is_superset(frame: Frame, value: Table, other: Value) -> Value:
+def _is_superset(frame: Frame, value: RuntimeDict, other: Value) -> Value:
     return _is_subset(frame, as_set(frame, other), value)
 
 
-def _is_disjoint(frame: Frame, value: Table, other: Value) -> Value:
+def _is_disjoint(frame: Frame, value: RuntimeDict, other: Value) -> Value:
     return scalars.scalar(frame.ctx, operator.eq, (count_of(as_table(_common(frame, value, other))), ir.integer(0)))
 
 
-_OPERATORS: dict[Any, Callable[[Frame, Table, Value], Value]] = {
+_OPERATORS: dict[Any, Callable[[Frame, RuntimeDict, Value], Value]] = {
     operator.or_: _union,
     operator.and_: _common,
     operator.sub: _difference,
@@ -631,14 +633,14 @@ _OF_COUNTS = {operator.add: operator.add, operator.sub: operator.sub, operator.o
 
 
 def _are_counts(value: Value) -> bool:
-    return isinstance(value, Table) and value.default == COUNTS
+    return isinstance(value, RuntimeDict) and value.default == COUNTS
 
 
 def combined(frame: Frame, callee: Any, left: Value, right: Value) -> Value | None:
     """An operator of two sets, or of two dictionaries; None of anything else."""
-    if isinstance(left, Table) and isinstance(right, Table) and left.kind == right.kind == "set":
+    if isinstance(left, RuntimeDict) and isinstance(right, RuntimeDict) and left.kind == right.kind == "set":
         if callee in (operator.eq, operator.ne):
-            same = _is_subset(frame, as_table(_symmetric(frame, left, right)), Table("set", EMPTY))
+            same = _is_subset(frame, as_table(_symmetric(frame, left, right)), RuntimeDict("set", EMPTY))
             return same if callee is operator.eq else scalars.negated(frame.ctx, truth(frame, same))
         if callee in _OPERATORS:
             return _OPERATORS[callee](frame, left, right)
@@ -650,35 +652,39 @@ def combined(frame: Frame, callee: Any, left: Value, right: Value) -> Value | No
             return written(algorithms.joined_counts)(frame, [left, right, Static(_OF_COUNTS[callee])], {})
     if callee is operator.or_ and is_keyed(left) and is_keyed(right):
         own = as_table(_copy(frame, as_table(left)))
-        cell = kept(frame, dataclasses.replace(own, default=None) if _are_counts(left) else own)
-        _update(frame, as_table(seen(frame.env, cell)), right)
-        return seen(frame.env, cell)
+        cell = as_reference(frame, dataclasses.replace(own, default=None) if _are_counts(left) else own)
+        _update(frame, as_table(dereference(frame.env, cell)), right)
+        return dereference(frame.env, cell)
     return None
 
 
 def changed_by(frame: Frame, callee: Any, old: Value, value: Value) -> Value | None:
     """`old callee= value` of a set, a dictionary or a queue, which stays the same one; None of anything else."""
-    if not isinstance(old, Record | Table) or not is_keyed(old):
+    if not isinstance(old, Record | RuntimeDict) or not is_keyed(old):
         return None
     table = as_table(old)
     if table.kind == "deque" and callee is operator.add:
         method(frame, table, "extend", [value], {})
-        return now(frame, table)
-    if table.default == COUNTS and isinstance(value, Record | Table) and is_keyed(value):
+        return latest(frame, table)
+    if table.default == COUNTS and isinstance(value, Record | RuntimeDict) and is_keyed(value):
         value = dataclasses.replace(as_table(value), default=COUNTS)
     elif callee is operator.or_:
         method(frame, old, "update", [value], {})
-        return now(frame, old)
+        return latest(frame, old)
     made = combined(frame, callee, table, value)
     if made is None:
         return None
     _becomes(frame, table, as_table(made).items, "an operator")
-    return now(frame, table)
+    return latest(frame, table)
 
 
-def as_searched(value: Value) -> Table:
+def as_searched(value: Value) -> RuntimeDict:
     """What `in` looks through."""
-    return Table("deque", dataclasses.replace(value, cell=None)) if isinstance(value, Grown) else as_table(value)
+    return (
+        RuntimeDict("deque", dataclasses.replace(value, cell=None))
+        if isinstance(value, GrowableList)
+        else as_table(value)
+    )
 
 
 # --------------------------------------------------------------------------------------------------------------- queues
@@ -688,20 +694,20 @@ def _first_gone(frame: Frame, items: List) -> List:
     """A list without its first item."""
     if isinstance(items, TupleValue):
         return TupleValue(items.items[1:], is_list=True)
-    cell = kept(frame, items)
-    written(algorithms.moved_up)(frame, [seen(frame.env, cell)], {})
-    found = seen(frame.env, cell)
+    cell = as_reference(frame, items)
+    written(algorithms.moved_up)(frame, [dereference(frame.env, cell)], {})
+    found = dereference(frame.env, cell)
     assert is_list(found)
     return found
 
 
-def _append(frame: Frame, value: Table, given: Value) -> Value:
+def _append(frame: Frame, value: RuntimeDict, given: Value) -> Value:
     items = longer(frame, fitted(frame.ctx, value.items, given), given)
     _limited(frame, value, items, functools.partial(_first_gone, frame))
     return Static(None)
 
 
-def _append_left(frame: Frame, value: Table, given: Value) -> Value:
+def _append_left(frame: Frame, value: RuntimeDict, given: Value) -> Value:
     one = TupleValue((given,), is_list=True)
     items = binary(frame, operator.add, one, _fresh(value.items))
     assert is_list(items)
@@ -710,7 +716,7 @@ def _append_left(frame: Frame, value: Table, given: Value) -> Value:
     return Static(None)
 
 
-def _limited(frame: Frame, value: Table, items: List, shorter: Callable[[List], Value]) -> None:
+def _limited(frame: Frame, value: RuntimeDict, items: List, shorter: Callable[[List], Value]) -> None:
     """The queue with these items, of which one is too many where it has reached its limit."""
     ctx = frame.ctx
     _becomes(frame, value, items, "`append`")
@@ -727,9 +733,9 @@ def _limited(frame: Frame, value: Table, items: List, shorter: Callable[[List], 
     conditional(frame, is_over, cut, lambda: None)
 
 
-def _extend(adding: Callable[[Frame, Table, Value], Value]) -> Callable[[Frame, Table, Value], Value]:
-    def extend(frame: Frame, value: Table, other: Value) -> Value:
-        given = listed(frame, other)
+def _extend(adding: Callable[[Frame, RuntimeDict, Value], Value]) -> Callable[[Frame, RuntimeDict, Value], Value]:
+    def extend(frame: Frame, value: RuntimeDict, other: Value) -> Value:
+        given = to_list(frame, other)
 
         def one(each: Value) -> None:
             adding(frame, _now(frame, value), each)
@@ -740,7 +746,7 @@ def _extend(adding: Callable[[Frame, Table, Value], Value]) -> Callable[[Frame, 
     return extend
 
 
-def _there(frame: Frame, value: Table) -> None:
+def _there(frame: Frame, value: RuntimeDict) -> None:
     """IndexError, as Python has it, where a queue is empty."""
     is_any = scalars.scalar(frame.ctx, operator.gt, (count_of(value), ir.integer(0)))
     if isinstance(is_any, ir.Const) and not is_any.value:
@@ -748,14 +754,14 @@ def _there(frame: Frame, value: Table) -> None:
     require(frame.ctx, is_any, IndexError, "pop from an empty deque")
 
 
-def _pop_right(frame: Frame, value: Table) -> Value:
+def _pop_right(frame: Frame, value: RuntimeDict) -> Value:
     _there(frame, value)
     found = _on_list(frame, value, lambda items: list_method(frame, items, "pop", [], {}))
     assert found is not None
     return found
 
 
-def _pop_left(frame: Frame, value: Table) -> Value:
+def _pop_left(frame: Frame, value: RuntimeDict) -> Value:
     _there(frame, value)
     found = copied_item(frame, get_item(frame, _fresh(value.items), [ir.integer(0)]))
     _becomes(frame, value, _first_gone(frame, _fresh(value.items)), "`popleft`")
@@ -813,13 +819,13 @@ _METHODS: dict[str, dict[str, tuple[int, Callable[..., Value]]]] = {
 def new_dictionary(frame: Frame, args: Sequence[Value], named: dict[str, Value]) -> Value:
     """`dict(...)`."""
     ctx = frame.ctx
-    given = [opened(ctx, a) for a in args]
-    if any(isinstance(a, Table) for a in given):
-        return _filled(frame, Table("dict", EMPTY), given, named)
-    pairs = [a if isinstance(a, Record) else listed(frame, a) for a in given]
+    given = [unwrap(ctx, a) for a in args]
+    if any(isinstance(a, RuntimeDict) for a in given):
+        return _filled(frame, RuntimeDict("dict", EMPTY), given, named)
+    pairs = [a if isinstance(a, Record) else to_list(frame, a) for a in given]
     if all(isinstance(a, Record) or _has_known_keys(a) for a in pairs):
         return dictionary(frame, pairs, named)
-    return _filled(frame, Table("dict", EMPTY), pairs, named)
+    return _filled(frame, RuntimeDict("dict", EMPTY), pairs, named)
 
 
 def _has_known_keys(pairs: Value) -> bool:
@@ -828,17 +834,17 @@ def _has_known_keys(pairs: Value) -> bool:
     return all(not isinstance(p, TupleValue) or len(p.items) != 2 or _is_known(p.items[0]) for p in pairs.items)
 
 
-def _filled(frame: Frame, made: Table, args: Sequence[Value], named: dict[str, Value]) -> Value:
+def _filled(frame: Frame, made: RuntimeDict, args: Sequence[Value], named: dict[str, Value]) -> Value:
     """A dictionary with what others have."""
-    cell = kept(frame, made)
+    cell = as_reference(frame, made)
     for one in args:
-        _dict_update(frame, as_table(seen(frame.env, cell)), one)
+        _dict_update(frame, as_table(dereference(frame.env, cell)), one)
     for name, value in named.items():
-        store(frame, as_table(seen(frame.env, cell)), [Static(name)], materialise(frame.ctx, value))
-    return seen(frame.env, cell)
+        store(frame, as_table(dereference(frame.env, cell)), [Static(name)], materialise(frame.ctx, value))
+    return dereference(frame.env, cell)
 
 
-def of_parts(frame: Frame, parts: Sequence[tuple[Value, Value] | Record | Table]) -> Value:
+def of_parts(frame: Frame, parts: Sequence[tuple[Value, Value] | Record | RuntimeDict]) -> Value:
     """`{key: value, **others}`."""
     made = Record((), ())
     if all(isinstance(one, Record) or (isinstance(one, tuple) and _is_known(one[0])) for one in parts):
@@ -848,50 +854,52 @@ def of_parts(frame: Frame, parts: Sequence[tuple[Value, Value] | Record | Table]
             elif isinstance(one, Record):
                 made = merged(made, one)
         return made
-    cell = kept(frame, made)
+    cell = as_reference(frame, made)
     for one in parts:
-        whole = as_table(seen(frame.env, cell))
+        whole = as_table(dereference(frame.env, cell))
         if isinstance(one, tuple):
             store(frame, whole, [one[0]], one[1])
         else:
             _update(frame, whole, one)
-    return seen(frame.env, cell)
+    return dereference(frame.env, cell)
 
 
 def _default_dictionary(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     factory, *others = args or [Static(None)]
     if not isinstance(factory, Static):
         raise frame.ctx.unsupported("a defaultdict with this default", "Give float, int, list or a function.")
-    made = Table("dict", EMPTY, None if factory.value is None else factory)
-    return _filled(frame, made, [opened(frame.ctx, a) for a in others], named)
+    made = RuntimeDict("dict", EMPTY, None if factory.value is None else factory)
+    return _filled(frame, made, [unwrap(frame.ctx, a) for a in others], named)
 
 
 def _counter(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    made = as_table(_filled(frame, Table("dict", EMPTY, COUNTS), args, {}))
+    made = as_table(_filled(frame, RuntimeDict("dict", EMPTY, COUNTS), args, {}))
     for name, value in named.items():
         _count(frame, _now(frame, made), Record((name,), (materialise(frame.ctx, value),)))
-    return now(frame, made)
+    return latest(frame, made)
 
 
 def _set(frame: Frame, iterable: Value | None) -> Value:
-    if isinstance(iterable, Table) and iterable.kind == "set":
+    if isinstance(iterable, RuntimeDict) and iterable.kind == "set":
         return _copy(frame, iterable)
-    return Table("set", EMPTY) if iterable is None else as_set(frame, iterable)
+    return RuntimeDict("set", EMPTY) if iterable is None else as_set(frame, iterable)
 
 
 def _deque(frame: Frame, iterable: Value | None, limit: Value | None) -> Value:
     ctx = frame.ctx
     most = None if limit is None or limit == Static(None) else as_index(ctx, limit, "maxlen")
     if iterable is None:
-        return Table("deque", EMPTY, limit=most)
-    cell = kept(frame, Table("deque", EMPTY if most is not None else listed(frame, iterable), limit=most))
+        return RuntimeDict("deque", EMPTY, limit=most)
+    cell = as_reference(
+        frame, RuntimeDict("deque", EMPTY if most is not None else to_list(frame, iterable), limit=most)
+    )
     if most is not None:
-        _extend(_append)(frame, as_table(seen(frame.env, cell)), iterable)
-    return seen(frame.env, cell)
+        _extend(_append)(frame, as_table(dereference(frame.env, cell)), iterable)
+    return dereference(frame.env, cell)
 
 
 def _typed_list(frame: Frame, iterable: Value | None) -> Value:
-    found = EMPTY if iterable is None else listed(frame, iterable)
+    found = EMPTY if iterable is None else to_list(frame, iterable)
     for part in parts_of(found):
         if is_numeric(part):
             _check_wide(frame, "numba.typed.List", dtype(part))
@@ -934,5 +942,5 @@ TABLES: dict[Any, Handler] = {
     typed.Dict: takes(
         "numba.typed.Dict", "other?", lambda frame, a: new_dictionary(frame, [] if a is None else [a], {})
     ),
-    typed.Dict.empty: _typed("numba.typed.Dict.empty", lambda frame: Table("dict", EMPTY)),
+    typed.Dict.empty: _typed("numba.typed.Dict.empty", lambda frame: RuntimeDict("dict", EMPTY)),
 }

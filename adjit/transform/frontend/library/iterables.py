@@ -24,10 +24,10 @@ from adjit.transform.frontend.arrays import indexing
 from adjit.transform.frontend.heap.iterators import at_most, of_items, opened_in_turns, opened_stream, seen_through
 from adjit.transform.frontend.heap.lists import elements, joined
 from adjit.transform.frontend.heap.mutation_during_iteration import is_run_through
-from adjit.transform.frontend.heap.references import changed, kept
+from adjit.transform.frontend.heap.references import as_reference, mutate
 from adjit.transform.frontend.library.builtins import known_items, length, part_of_range
 from adjit.transform.frontend.library.ordering import written
-from adjit.transform.frontend.operations.containers import append, get_item, listed
+from adjit.transform.frontend.operations.containers import append, get_item, to_list
 from adjit.transform.frontend.operations.control import REDUCED, conditional, either_value
 from adjit.transform.frontend.operations.operators import binary, both, either, truth
 from adjit.transform.frontend.values import complexes, scalars
@@ -46,24 +46,25 @@ from adjit.transform.frontend.values.frame import Frame, as_index
 from adjit.transform.frontend.values.values import (
     ENDLESS,
     LEAF,
-    Cell,
     Copied,
-    Grown,
+    GrowableList,
+    ItemRef,
     List,
     Method,
-    Paired,
-    Places,
+    NdIndex,
     Range,
     Record,
+    Ref,
+    RuntimeDict,
     SliceValue,
     Static,
-    Table,
     TupleValue,
     Value,
     View,
-    Within,
+    Zip,
     as_stream,
-    described,
+    dereference,
+    describe,
     dtype,
     is_array,
     is_complex,
@@ -73,7 +74,6 @@ from adjit.transform.frontend.values.values import (
     leaves_of,
     ndim,
     parts_of,
-    seen,
     unordered,
 )
 from adjit.transform.ir.types import array_type_of, const, is_integer, typed_const
@@ -87,11 +87,11 @@ def _reversed(frame: Frame, value: Value) -> Value:
         return TupleValue(tuple(items[::-1]))
     if not isinstance(value, Range):
         backwards = SliceValue(ir.Span(step=ir.integer(-1)))
-        if isinstance(value, Grown):
+        if isinstance(value, GrowableList):
             return get_item(frame, value, [backwards])
         if is_array(value) and ndim(value) > 0:
             return indexing.read(ctx, indexing.resolve(ctx, value, [backwards]))
-        raise ctx.unsupported(f"reversed of {described(value)}", "Give it a range, a list, a tuple or an array.")
+        raise ctx.unsupported(f"reversed of {describe(value)}", "Give it a range, a list, a tuple or an array.")
     last = scalars.scalar(ctx, operator.sub, (length(frame, value), ir.integer(1)))
     start = scalars.scalar(ctx, operator.add, (value.start, scalars.scalar(ctx, operator.mul, (last, value.step))))
     stop = scalars.scalar(ctx, operator.sub, (value.start, value.step))
@@ -112,7 +112,7 @@ def _map(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         assert isinstance(row, TupleValue)
         return frame.ctx.call(frame, function, row.items, {})
 
-    return frame.ctx.collected(frame, Paired(tuple(columns)), each)
+    return frame.ctx.collected(frame, Zip(tuple(columns)), each)
 
 
 def _of_all(name: str) -> Handler:
@@ -142,7 +142,7 @@ def _of_all(name: str) -> Handler:
 
 def _known(frame: Frame, value: Value, what: str) -> Sequence[Value]:
     """All items, which have to be known while compiling."""
-    made = listed(frame, value)
+    made = to_list(frame, value)
     if not isinstance(made, TupleValue):
         raise frame.ctx.unsupported(
             f"{what} of a number of items that is only known at run time", "Write it as nested loops."
@@ -152,32 +152,32 @@ def _known(frame: Frame, value: Value, what: str) -> Sequence[Value]:
 
 def _reduce(frame: Frame, function: Value, iterable: Value, initial: Value | None) -> Value:
     """functools.reduce."""
-    ctx, whole = frame.ctx, listed(frame, iterable)
-    assert isinstance(whole, TupleValue | Grown)
+    ctx, whole = frame.ctx, to_list(frame, iterable)
+    assert isinstance(whole, TupleValue | GrowableList)
     rest: Value = whole
     if initial is None:
         if isinstance(whole, TupleValue) and not whole.items:
             raise ctx.mismatch("functools.reduce of nothing", "Give an initial value.")
         initial = get_item(frame, whole, [ir.integer(0)])
         rest = get_item(frame, whole, [SliceValue(ir.Span(ir.integer(1), None))])
-    frame.env[REDUCED] = kept(frame, materialise(ctx, initial))
+    frame.env[REDUCED] = as_reference(frame, materialise(ctx, initial))
 
     def step(one: Value) -> None:
-        made = ctx.call(frame, function, [seen(frame.env, frame.env[REDUCED]), one], {})
-        frame.env[REDUCED] = kept(frame, materialise(ctx, made))
+        made = ctx.call(frame, function, [dereference(frame.env, frame.env[REDUCED]), one], {})
+        frame.env[REDUCED] = as_reference(frame, materialise(ctx, made))
 
     ctx.for_each(frame, rest, step, (REDUCED,))
-    return seen(frame.env, frame.env.pop(REDUCED))
+    return dereference(frame.env, frame.env.pop(REDUCED))
 
 
 def _accumulate(frame: Frame, iterable: Value, function: Value | None, initial: Value | None) -> Value:
     """itertools.accumulate."""
-    ctx, whole = frame.ctx, listed(frame, iterable)
+    ctx, whole = frame.ctx, to_list(frame, iterable)
     is_given = initial is not None and initial != Static(None)
-    cell = kept(frame, TupleValue((initial,) if is_given and initial is not None else (), is_list=True))
+    cell = as_reference(frame, TupleValue((initial,) if is_given and initial is not None else (), is_list=True))
 
     def now() -> List:
-        made = seen(frame.env, cell)
+        made = dereference(frame.env, cell)
         assert is_list(made)
         return made
 
@@ -206,8 +206,8 @@ def _picked(maker: Callable[..., Any]) -> Handler:
     def handle(frame: Frame, iterable: Value, count: Value | None) -> Value:
         if count is not None and not isinstance(count, ir.Const):
             raise frame.ctx.unsupported(f"itertools.{maker.__name__} of a count that is not constant", "Write it.")
-        whole = listed(frame, iterable)
-        if isinstance(whole, Grown) and maker is itertools.combinations and count == ir.integer(2):
+        whole = to_list(frame, iterable)
+        if isinstance(whole, GrowableList) and maker is itertools.combinations and count == ir.integer(2):
             return _pairs(frame, whole)
         items = _known(frame, whole, f"itertools.{maker.__name__}")
         chosen = maker(items, len(items) if count is None else int(count.value))
@@ -216,24 +216,24 @@ def _picked(maker: Callable[..., Any]) -> Handler:
     return takes(f"itertools.{maker.__name__}", "iterable r?", handle)
 
 
-def _pairs(frame: Frame, whole: Grown) -> Value:
+def _pairs(frame: Frame, whole: GrowableList) -> Value:
     """All pairs of two items of a list, each with those after it."""
     ctx, one = frame.ctx, ir.integer(1)
-    cell = kept(frame, TupleValue((), is_list=True))
+    cell = as_reference(frame, TupleValue((), is_list=True))
 
     def beside(i: Value) -> None:
         assert isinstance(i, ir.Var | ir.Const)
 
         def pair(j: Value) -> None:
             both_items = TupleValue(tuple(get_item(frame, whole, [place]) for place in (i, j)))
-            made = seen(frame.env, cell)
-            assert isinstance(made, TupleValue | Grown)
+            made = dereference(frame.env, cell)
+            assert isinstance(made, TupleValue | GrowableList)
             append(frame, made, both_items)
 
         ctx.for_each(frame, Range(scalars.scalar(ctx, operator.add, (i, one)), whole.count, one), pair, ())
 
     ctx.for_each(frame, Range(ir.integer(0), whole.count, one), beside, ())
-    return seen(frame.env, cell)
+    return dereference(frame.env, cell)
 
 
 def _product(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -241,54 +241,54 @@ def _product(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     times = named.pop("repeat", ir.integer(1))
     if named or not isinstance(times, ir.Const):
         raise frame.ctx.unsupported("itertools.product with these arguments", "Give it iterables, and how often.")
-    columns = [listed(frame, one) for one in args] * int(times.value)
+    columns = [to_list(frame, one) for one in args] * int(times.value)
     known = [column.items for column in columns if isinstance(column, TupleValue)]
     if len(known) == len(columns):
         return TupleValue(tuple(TupleValue(one) for one in itertools.product(*known)), is_list=True)
-    cell = kept(frame, TupleValue((), is_list=True))
+    cell = as_reference(frame, TupleValue((), is_list=True))
 
     def beside(chosen: tuple[Value, ...], rest: Sequence[List]) -> None:
         if not rest:
-            made = seen(frame.env, cell)
+            made = dereference(frame.env, cell)
             assert is_list(made)
             append(frame, made, TupleValue(chosen))
             return
         frame.ctx.for_each(frame, rest[0], lambda one: beside((*chosen, one), rest[1:]), ())
 
     beside((), columns)
-    return seen(frame.env, cell)
+    return dereference(frame.env, cell)
 
 
 def _chain(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     """itertools.chain."""
     made: List = TupleValue((), is_list=True)
     for one in args:
-        made = joined(frame.ctx, made, listed(frame, one))
+        made = joined(frame.ctx, made, to_list(frame, one))
     return made
 
 
 def _chained(frame: Frame, iterable: Value) -> Value:
     """itertools.chain.from_iterable."""
-    whole = listed(frame, iterable)
+    whole = to_list(frame, iterable)
     if isinstance(whole, TupleValue):
         return _chain(frame, list(whole.items), {})
-    cell = kept(frame, TupleValue((), is_list=True))
+    cell = as_reference(frame, TupleValue((), is_list=True))
 
     def add(one: Value) -> None:
-        made = seen(frame.env, cell)
+        made = dereference(frame.env, cell)
         assert is_list(made)
         append(frame, made, one)
 
     frame.ctx.for_each(frame, whole, lambda row: frame.ctx.for_each(frame, row, add, ()), ())
-    return seen(frame.env, cell)
+    return dereference(frame.env, cell)
 
 
 def _filter(frame: Frame, function: Value, iterable: Value) -> Value:
     """filter."""
-    ctx, cell = frame.ctx, kept(frame, TupleValue((), is_list=True))
+    ctx, cell = frame.ctx, as_reference(frame, TupleValue((), is_list=True))
 
     def add(one: Value) -> None:
-        made = seen(frame.env, cell)
+        made = dereference(frame.env, cell)
         assert is_list(made)
         append(frame, made, one)
 
@@ -297,7 +297,7 @@ def _filter(frame: Frame, function: Value, iterable: Value) -> Value:
         conditional(frame, held, lambda: add(materialise(ctx, one)), lambda: None)
 
     ctx.for_each(frame, unordered(iterable), test, ())
-    return seen(frame.env, cell)
+    return dereference(frame.env, cell)
 
 
 # ------------------------------------------------------------------------------------------------------------ iterators
@@ -307,19 +307,19 @@ def _iter(frame: Frame, iterable: Value) -> Value:
     """iter: of a list or an array itself, whatever becomes of that; of anything else, of a list of its items."""
     if as_stream(iterable) is not None:
         return iterable
-    if isinstance(iterable, Table) and iterable.kind == "iterator":
+    if isinstance(iterable, RuntimeDict) and iterable.kind == "iterator":
         return iterable
     whole: Value = iterable
     if is_array(iterable) and not is_complex(iterable) and ndim(iterable) > 0:
         rows = operand(frame.ctx, iterable)
-        whole = Grown(LEAF, (rows,), frame.ctx.shape(rows)[0])
+        whole = GrowableList(LEAF, (rows,), frame.ctx.shape(rows)[0])
     elif not is_list(iterable):
-        whole = listed(frame, iterable)
+        whole = to_list(frame, iterable)
     assert is_list(whole)
-    return Table("iterator", whole, limit=ir.integer(0))
+    return RuntimeDict("iterator", whole, limit=ir.integer(0))
 
 
-def _is_named(frame: Frame, cell: Cell | Within | View | Copied | None) -> bool:
+def _is_named(frame: Frame, cell: Ref | ItemRef | View | Copied | None) -> bool:
     """Whether a variable, or what one holds, has that list."""
     return cell is not None and any(part == cell for value in frame.env.values() for part in parts_of(value))
 
@@ -336,27 +336,27 @@ def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
     if isinstance(iterator, Record) and is_defined(iterator.of, "__next__") and default is None:
         return ctx.call(frame, Method(iterator, "__next__"), [], {})
     if stream is not None and (stream.make is None or stream.spent is not None):
-        what, instead = f"next of {described(iterator)}", "Use it in a `for` loop, which may `break`."
+        what, instead = f"next of {describe(iterator)}", "Use it in a `for` loop, which may `break`."
         raise ctx.unsupported(what, instead, why="The state of the generator would have to be kept between calls.")
-    iterator = iterator if stream is None else listed(frame, iterator)
+    iterator = iterator if stream is None else to_list(frame, iterator)
     if is_list(iterator) and not _is_named(frame, iterator.cell):
         # what the call itself makes: a generator expression, map or filter
-        iterator = Table("iterator", iterator, limit=ir.integer(0))
-    if not isinstance(iterator, Table) or iterator.kind != "iterator" or iterator.limit is None:
-        raise ctx.unsupported(f"next of {described(iterator)}", "Give it `iter(...)` of a list.")
+        iterator = RuntimeDict("iterator", iterator, limit=ir.integer(0))
+    if not isinstance(iterator, RuntimeDict) or iterator.kind != "iterator" or iterator.limit is None:
+        raise ctx.unsupported(f"next of {describe(iterator)}", "Give it `iter(...)` of a list.")
     if is_run_through(ctx, iterator):
         raise ctx.unsupported(
             "next of an iterator inside a loop over it", "Call `next` in a `while` loop, or loop over the list."
         )
     whole, place = iterator.items, iterator.limit
-    count = whole.count if isinstance(whole, Grown) else ir.integer(len(whole.items))
+    count = whole.count if isinstance(whole, GrowableList) else ir.integer(len(whole.items))
     is_there = scalars.scalar(ctx, operator.lt, (place, count), "is_there")
 
     def taken() -> Value:
         found = get_item(frame, whole, [place])
         if iterator.cell is not None:
             further = scalars.scalar(ctx, operator.add, (place, ir.integer(1)), "place")
-            changed(frame, iterator, dataclasses.replace(iterator, limit=further), "`next`")
+            mutate(frame, iterator, dataclasses.replace(iterator, limit=further), "`next`")
         return found
 
     if isinstance(is_there, ir.Const):
@@ -376,7 +376,7 @@ def _folded(name: str, callee: Any, start: float) -> Handler:
     """math.fsum and math.prod."""
 
     def handle(frame: Frame, iterable: Value, initial: Value | None) -> Value:
-        items = listed(frame, iterable)
+        items = to_list(frame, iterable)
         if isinstance(items, TupleValue) and not items.items:
             return const(start) if initial is None else initial
         array = as_lazy(frame.ctx, elements(frame.ctx, items))
@@ -402,11 +402,11 @@ def _ndindex(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if named:
         raise frame.ctx.unsupported("np.ndindex with an argument by name", "Give the lengths by position.")
     given = args[0].items if len(args) == 1 and isinstance(args[0], TupleValue) else args
-    return Places(tuple(as_index(frame.ctx, n, "an extent") for n in given))
+    return NdIndex(tuple(as_index(frame.ctx, n, "an extent") for n in given))
 
 
 def _ndenumerate(frame: Frame, array: Value) -> Value:
-    return Places(tuple(shape_of(frame.ctx, array)), (array,))
+    return NdIndex(tuple(shape_of(frame.ctx, array)), (array,))
 
 
 def _nditer(frame: Frame, op: Value, order: Value | None) -> Value:
@@ -435,7 +435,7 @@ def _nditer(frame: Frame, op: Value, order: Value | None) -> Value:
     for extent in shape:
         is_any = scalars.scalar(ctx, operator.gt, (extent, ir.integer(0)))
         require(ctx, is_any, ValueError, "Iteration of zero-sized operands is not enabled")
-    return Places(shape, tuple(arrays), has_index=False)
+    return NdIndex(shape, tuple(arrays), has_index=False)
 
 
 def _fromiter(frame: Frame, iterable: Value, kind: Value, count: Value | None) -> Value:
@@ -443,7 +443,7 @@ def _fromiter(frame: Frame, iterable: Value, kind: Value, count: Value | None) -
     ctx = frame.ctx
     if count not in (None, ir.integer(-1)):
         raise ctx.unsupported("np.fromiter with a count", "Slice its argument or its result.")
-    made = listed(frame, iterable)
+    made = to_list(frame, iterable)
     array = array_of(ctx, made) if isinstance(made, TupleValue) else elements(ctx, made)
     if not is_array(array) or ndim(array) != 1:
         raise ctx.mismatch("np.fromiter of values that are not numbers", "Use np.array of a list.")
@@ -454,7 +454,7 @@ def _count(frame: Frame, start: Value | None, step: Value | None) -> Value:
     """itertools.count, which a loop has to leave."""
     first, by = (ir.integer(k) if a is None else a for k, a in enumerate((start, step)))
     if not is_number(first) or not is_number(by):
-        raise frame.ctx.mismatch(f"itertools.count of {described(by if is_number(first) else first)}", "Give numbers.")
+        raise frame.ctx.mismatch(f"itertools.count of {describe(by if is_number(first) else first)}", "Give numbers.")
     start_at, step_by = first, by
 
     def counted(user: Frame) -> Value:
@@ -498,13 +498,15 @@ def _part(frame: Frame, iterable: Value, span: ir.Span) -> Value:
     """So many of the items."""
     if is_array(iterable):
         return indexing.read(frame.ctx, indexing.resolve(frame.ctx, iterable, [SliceValue(span)]))
-    return get_item(frame, iterable if isinstance(iterable, Grown) else listed(frame, iterable), [SliceValue(span)])
+    return get_item(
+        frame, iterable if isinstance(iterable, GrowableList) else to_list(frame, iterable), [SliceValue(span)]
+    )
 
 
 def _pairwise(frame: Frame, iterable: Value) -> Value:
     """itertools.pairwise."""
-    whole = iterable if is_array(iterable) or is_list(iterable) else listed(frame, iterable)
-    return Paired((whole, _part(frame, whole, ir.Span(ir.integer(1), None))))
+    whole = iterable if is_array(iterable) or is_list(iterable) else to_list(frame, iterable)
+    return Zip((whole, _part(frame, whole, ir.Span(ir.integer(1), None))))
 
 
 def _islice(frame: Frame, iterable: Value, *ends: Value | None) -> Value:

@@ -36,7 +36,7 @@ from adjit.transform.frontend.values.values import (
     Static,
     TupleValue,
     Value,
-    described,
+    describe,
     dtype,
     is_array,
     is_number,
@@ -254,7 +254,7 @@ def launch(frame: Frame, found: Configured, args: Sequence[Value], named: Mappin
             )
         if not (is_array(value) or is_number(value)):
             raise ctx.mismatch(
-                f"`{parameter}` of the kernel {name} is {described(value)}", "Pass numbers and arrays on the device."
+                f"`{parameter}` of the kernel {name} is {describe(value)}", "Pass numbers and arrays on the device."
             )
     given = [value if _are_words(value) else materialise(ctx, value) for value in given]
     parts = [(p, a) for p, value in zip(expected.parameters, given, strict=True) for a in parts_of(value)]

@@ -22,7 +22,7 @@ import numpy as np
 from adjit.rules.python import algorithms
 from adjit.transform import ir
 from adjit.transform.frontend.heap.lists import elements
-from adjit.transform.frontend.operations.containers import copied_item, get_item, listed
+from adjit.transform.frontend.operations.containers import copied_item, get_item, to_list
 from adjit.transform.frontend.operations.control import either_value
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.argument_binding import Handler, refused, takes
@@ -33,7 +33,7 @@ from adjit.transform.frontend.values.frame import Frame
 from adjit.transform.frontend.values.library_calls import whole_call
 from adjit.transform.frontend.values.values import (
     LEAF,
-    Grown,
+    GrowableList,
     Index,
     Lazy,
     List,
@@ -42,7 +42,7 @@ from adjit.transform.frontend.values.values import (
     Static,
     TupleValue,
     Value,
-    described,
+    describe,
     is_array,
     is_list,
     is_number,
@@ -107,7 +107,7 @@ def _sorted(frame: Frame, value: Value, key: Value | None, reverse: Value | None
     is_reversed = ir.boolean(False) if reverse is None else reverse
     if not isinstance(is_reversed, ir.Const):
         raise frame.ctx.unsupported("sorted in an order that is only known at run time", "Write reverse=True.")
-    items = listed(frame, unordered(value))
+    items = to_list(frame, unordered(value))
     keys = _keys(frame, items, key)
     known = _known_keys(keys)
     if known is not None and isinstance(items, TupleValue):
@@ -116,13 +116,13 @@ def _sorted(frame: Frame, value: Value, key: Value | None, reverse: Value | None
     if keys is items:
         array = _numbers(frame, items)
         if array is not None:
-            found = listed(frame, whole_call(frame.ctx, np.sort, (operand(frame.ctx, array),)))
+            found = to_list(frame, whole_call(frame.ctx, np.sort, (operand(frame.ctx, array),)))
             backwards = SliceValue(ir.Span(step=ir.integer(-1)))
             return get_item(frame, found, [backwards]) if is_reversed.value else found
     order = written(algorithms.stable_order)(frame, [keys, is_reversed], {})
     if isinstance(items, TupleValue) and item_of(*map(structure, items.items)) is None:
         # texts and functions are in no list that grows: each place has one of them
-        ranked = listed(frame, order)
+        ranked = to_list(frame, order)
         its = (get_item(frame, ranked, [ir.integer(k)]) for k in range(len(items.items)))
         return TupleValue(tuple(get_item(frame, items, [place]) for place in its), is_list=True)
     return written(algorithms.picked)(frame, [items, order], {})
@@ -144,7 +144,7 @@ def _extreme(callee: Any) -> Handler:
             found = _of_numbers(frame, callee, args)
             if found is not None:
                 return found
-        items: List = listed(frame, args[0]) if len(args) == 1 else TupleValue(tuple(args), is_list=True)
+        items: List = to_list(frame, args[0]) if len(args) == 1 else TupleValue(tuple(args), is_list=True)
         if isinstance(items, TupleValue) and not items.items:
             if default is not None:
                 return default
@@ -169,7 +169,7 @@ def _best(frame: Frame, callee: Any, items: List, key: Value | None) -> Value:
 def _of_numbers(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
     """Python's max or min of numbers or a vector; None of anything else."""
     ctx = frame.ctx
-    if any(isinstance(a, Grown) and a.item != LEAF for a in args):
+    if any(isinstance(a, GrowableList) and a.item != LEAF for a in args):
         return None
     args = [elements(ctx, a) for a in args]
     items = list(args[0].items) if len(args) == 1 and isinstance(args[0], TupleValue) else args
@@ -208,7 +208,7 @@ def _on_heap(function: Callable[..., Any]) -> Handler:
 
     def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         if args and not is_list(args[0]):
-            raise frame.ctx.mismatch(f"heapq.{function.__name__} of {described(args[0])}", "Give it a list.")
+            raise frame.ctx.mismatch(f"heapq.{function.__name__} of {describe(args[0])}", "Give it a list.")
         return inlined(frame, args, named)
 
     return handle
@@ -219,7 +219,7 @@ def _first_few(name: str) -> Handler:
 
     def handle(frame: Frame, count: Value, iterable: Value, key: Value | None) -> Value:
         if not is_number(count):
-            raise frame.ctx.mismatch(f"heapq.{name} of {described(count)}", "Give it the number of items first.")
+            raise frame.ctx.mismatch(f"heapq.{name} of {describe(count)}", "Give it the number of items first.")
         ordered = _sorted(frame, iterable, key, ir.boolean(name == "nlargest"))
         assert is_list(ordered)
         end = scalars.scalar(frame.ctx, max, (count, ir.integer(0)))

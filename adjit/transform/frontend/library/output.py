@@ -29,10 +29,10 @@ from adjit.transform.frontend.values.values import (
     Static,
     TupleValue,
     Value,
-    described,
+    dereference,
+    describe,
     is_array,
     is_number,
-    seen,
 )
 
 Evaluate = Callable[[Frame, cst.BaseExpression], Value]
@@ -106,7 +106,7 @@ class _Writer:
         self.text(",))" if made.by_percent else ")")
 
     def value(self, value: Value) -> None:
-        value = seen(self.frame.env, value)
+        value = dereference(self.frame.env, value)
         if isinstance(value, TupleValue):
             opening, closing = "[]" if value.is_list else "()"
             self.text(opening)
@@ -124,7 +124,7 @@ class _Writer:
             self.operands.append(value)
             self.pieces.append("")
         else:
-            raise self.frame.ctx.unsupported(f"{described(value)} in a message that is printed", "Print its contents.")
+            raise self.frame.ctx.unsupported(f"{describe(value)} in a message that is printed", "Print its contents.")
 
 
 class Text(NamedTuple):
@@ -140,7 +140,7 @@ def text_of(frame: Frame, node: cst.BaseExpression, evaluate: Evaluate) -> Text 
     those; None of any other expression."""
 
     def of(one: cst.BaseExpression) -> Value:
-        return seen(frame.env, materialise(frame.ctx, evaluate(frame, one)))
+        return dereference(frame.env, materialise(frame.ctx, evaluate(frame, one)))
 
     match node:
         case cst.SimpleString():

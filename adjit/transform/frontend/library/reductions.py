@@ -43,7 +43,7 @@ from adjit.transform.frontend.values.values import (
     SliceValue,
     Static,
     Value,
-    described,
+    describe,
     dtype,
     is_array,
     is_number,
@@ -65,7 +65,7 @@ def into(frame: Frame, out: Value | None, result: Value, fixed: int | None = Non
     if not _is_given(out):
         return result
     if not isinstance(out, ir.Var | Complex) or not is_array(out):
-        raise frame.ctx.mismatch(f"`out` is {described(out) if out else None}", "Give an array to write into.")
+        raise frame.ctx.mismatch(f"`out` is {describe(out) if out else None}", "Give an array to write into.")
     check_kept(frame.ctx, dtype(out), dtype(result), "by `out`")
     put_into(frame.ctx, out, result, fixed)
     return out

@@ -24,9 +24,9 @@ from typing import Any
 from adjit.rules.python import algorithms
 from adjit.rules.python.statistics import OF_STATISTICS
 from adjit.transform import ir
-from adjit.transform.frontend.heap.references import under_a_cell
+from adjit.transform.frontend.heap.references import in_new_reference
 from adjit.transform.frontend.library.ordering import written
-from adjit.transform.frontend.operations.containers import listed
+from adjit.transform.frontend.operations.containers import to_list
 from adjit.transform.frontend.operations.operators import binary
 from adjit.transform.frontend.operations.records import Partial, method_of
 from adjit.transform.frontend.values import scalars
@@ -35,16 +35,16 @@ from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.frame import Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.values import (
     WHERE_TEXTS_GO,
-    Cell,
-    Grown,
+    GrowableList,
     Method,
-    OneOf,
     Record,
+    Ref,
+    RuntimeDict,
     Static,
-    Table,
     TupleValue,
+    Union,
     Value,
-    described,
+    describe,
     is_array,
     is_list,
     is_mutable,
@@ -89,19 +89,19 @@ _COPYING = ("__copy__", "__deepcopy__", "__getstate__", "__setstate__", "__reduc
 def _check_copied(frame: Frame, value: Value) -> None:
     """Refuses a copy of an object that says itself how it is copied."""
     if own := next((name for name in _COPYING if method_of(value, name)), None):
-        what, instead = f"a copy of {described(value)}, which defines `{own}`", "Create a new object by its class."
+        what, instead = f"a copy of {describe(value)}, which defines `{own}`", "Create a new object by its class."
         raise frame.ctx.unsupported(what, instead)
 
 
 def _copied(frame: Frame, value: Value) -> Value:
     """copy.copy."""
     _check_copied(frame, value)
-    if isinstance(value, Table):
-        return dataclasses.replace(value, items=listed(frame, dataclasses.replace(value.items, cell=None)), cell=None)
+    if isinstance(value, RuntimeDict):
+        return dataclasses.replace(value, items=to_list(frame, dataclasses.replace(value.items, cell=None)), cell=None)
     if isinstance(value, Record):
         return dataclasses.replace(value, cell=None)
     if is_list(value):
-        return listed(frame, value)
+        return to_list(frame, value)
     return copied(frame.ctx, value) if is_array(value) else value
 
 
@@ -115,7 +115,7 @@ def _copied_deep(frame: Frame, value: Value, known: Value | None = None) -> Valu
 def _identity(value: Value) -> Hashable:
     """What tells a list, an object or an array from others; None of what has no name."""
     if is_mutable(value):
-        return value.cell if isinstance(value.cell, Cell) else None
+        return value.cell if isinstance(value.cell, Ref) else None
     return value if isinstance(value, ir.Var) and is_array(value) else None
 
 
@@ -123,7 +123,7 @@ def _identities(value: Value) -> Iterator[Hashable]:
     """Those of all lists, objects and arrays in a value."""
     if (own := _identity(value)) is not None:
         yield own
-    whole = value.items if isinstance(value, Table) else value
+    whole = value.items if isinstance(value, RuntimeDict) else value
     for one in whole.items if isinstance(whole, TupleValue | Record) else ():
         yield from _identities(one)
 
@@ -138,15 +138,15 @@ def _deep(frame: Frame, value: Value, several: Set[Hashable], made: dict[Hashabl
     if isinstance(value, TupleValue | Record):
         parts = tuple(_deep(frame, one, several, made) for one in value.items)
         copy = dataclasses.replace(value, items=parts, cell=None)
-    elif isinstance(value, Table):
+    elif isinstance(value, RuntimeDict):
         items = _deep(frame, dataclasses.replace(value.items, cell=None), several, made)
         assert is_list(items)
         copy = dataclasses.replace(value, items=items, cell=None)
     else:
         copy = _copied(frame, value)
-        copy = dataclasses.replace(copy, shares=frozenset()) if isinstance(copy, Grown) else copy
+        copy = dataclasses.replace(copy, shares=frozenset()) if isinstance(copy, GrowableList) else copy
     if own in several:
-        copy = made[own] = under_a_cell(frame, copy)
+        copy = made[own] = in_new_reference(frame, copy)
     return copy
 
 
@@ -205,7 +205,7 @@ def _object(frame: Frame, value: Value, what: str) -> Any:
         return [_object(frame, one, what) for one in value.items]
     if isinstance(value, Record) and value.of is None:
         return {key: _object(frame, one, what) for key, one in zip(value.keys, value.items, strict=True)}
-    if is_array(value) or isinstance(value, Grown):
+    if is_array(value) or isinstance(value, GrowableList):
         raise refused(value)
     return object_of(value, refused)
 
@@ -250,13 +250,13 @@ def _letter(frame: Frame, value: Value) -> Value:
     """ord."""
     letter = _object(frame, value, "ord")
     if not isinstance(letter, str) or len(letter) != 1:
-        raise frame.ctx.mismatch(f"ord of {described(value)}", "Give one letter.")
+        raise frame.ctx.mismatch(f"ord of {describe(value)}", "Give one letter.")
     return ir.integer(ord(letter))
 
 
 def _callable(frame: Frame, value: Value) -> Value:
     """callable."""
-    answers = {_is_callable(one) for one in (value.options if isinstance(value, OneOf) else (value,))}
+    answers = {_is_callable(one) for one in (value.options if isinstance(value, Union) else (value,))}
     if len(answers) > 1:
         raise frame.ctx.not_constant(
             "callable of a value that may or may not be a function", "Call it before the value is chosen."

@@ -33,7 +33,7 @@ from adjit.transform.frontend.values.values import (
     Static,
     TupleValue,
     Value,
-    described,
+    describe,
     dtype,
     is_array,
     is_scalar,
@@ -111,7 +111,7 @@ def _signature(
         kind = type_of_value(value)
         if kind is None:
             raise ctx.unsupported(
-                f"{described(value)} for `{name}` of {source.name}, whose types are declared",
+                f"{describe(value)} for `{name}` of {source.name}, whose types are declared",
                 "Leave the types out of @njit(...), or pass numbers and arrays.",
             )
         kinds.append(kind)
@@ -161,7 +161,7 @@ def cast(ctx: Context, value: Value, kind: types.Type, what: str) -> Value:
     if isinstance(kind, types.FunctionType) and isinstance(value, Static):
         return Static(Callback(value.value, tuple(kind.signature.args), kind.signature.return_type))
     raise ctx.unsupported(
-        f"{described(value)} for {what}, which is declared as {kind}",
+        f"{describe(value)} for {what}, which is declared as {kind}",
         "Declare numbers, arrays or tuples of them, or leave the types out.",
     )
 

@@ -19,7 +19,7 @@ from adjit.runtime.backend.others import Hidden, Untaken, attribute_function, im
 from adjit.transform.frontend.numba.declared_types import type_of_value
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Frame
-from adjit.transform.frontend.values.values import Static, Value, described
+from adjit.transform.frontend.values.values import Static, Value, describe
 from adjit.transform.ir import Const
 from adjit.transform.source.callables import spoken
 
@@ -70,7 +70,7 @@ def _called(
         if has_rule:
             return None
         what = next(
-            (described(v) for v in (*given, *by_name.values()) if _kind(v) is types.undefined), "these arguments"
+            (describe(v) for v in (*given, *by_name.values()) if _kind(v) is types.undefined), "these arguments"
         )
         raise ctx.unsupported(
             f"a call of {name}, whose numba.extending.overload does not take {what}",

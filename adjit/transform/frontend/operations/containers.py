@@ -23,7 +23,7 @@ from adjit.transform import ir
 from adjit.transform.frontend.heap.aliasing import (
     has_mutable,
     in_place,
-    puts_away,
+    note_escape,
     puts_away_items,
     shared_by,
     shares_items,
@@ -42,7 +42,7 @@ from adjit.transform.frontend.heap.lists import (
     takes_row,
     with_width,
 )
-from adjit.transform.frontend.heap.references import append_to_item, by_cell, changed, changes_rows, item, known_in
+from adjit.transform.frontend.heap.references import append_to_item, by_reference, changes_rows, item, known_in, mutate
 from adjit.transform.frontend.operations.control import either_value, of_option
 from adjit.transform.frontend.operations.operators import compare, either, truth
 from adjit.transform.frontend.values import complexes, scalars
@@ -53,21 +53,22 @@ from adjit.transform.frontend.values.frame import Context, Frame, as_index
 from adjit.transform.frontend.values.unions import functions_in
 from adjit.transform.frontend.values.values import (
     LEAF,
-    Cell,
-    Grown,
+    GrowableList,
+    ItemRef,
     List,
-    OneOf,
     Record,
+    Ref,
+    RuntimeDict,
     Shape,
     SliceValue,
     Static,
-    Table,
     TupleValue,
+    Union,
     Value,
     View,
-    Within,
     as_stream,
-    described,
+    dereference,
+    describe,
     is_array,
     is_list,
     is_mutable,
@@ -77,7 +78,6 @@ from adjit.transform.frontend.values.values import (
     leaves_of,
     ndim,
     pairs_of,
-    seen,
     structure,
 )
 from adjit.transform.ir.types import is_integer
@@ -98,8 +98,8 @@ def _check_place(frame: Frame, base: List, index: ir.Operand, what: str = "") ->
     if is_known or frame.is_rule or ctx.kernel is not None:
         return
     index = scalars.cast(ctx, index, types.intp) if isinstance(index.type, types.Boolean) else index
-    count = base.count if isinstance(base, Grown) else ir.integer(len(base.items))
-    what = what or ("a list" if isinstance(base, Grown) or base.is_list else "a tuple")
+    count = base.count if isinstance(base, GrowableList) else ir.integer(len(base.items))
+    what = what or ("a list" if isinstance(base, GrowableList) or base.is_list else "a tuple")
     emit_check(ctx, check_index, index, count, what=what)
 
 
@@ -107,15 +107,15 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
     """`base[entries]`, where that is there."""
     ctx = frame.ctx
     (entry,) = entries if len(entries) == 1 else (None,)
-    if isinstance(base, Grown):
+    if isinstance(base, GrowableList):
         if isinstance(entry, SliceValue):
             return dataclasses.replace(part_of_list(ctx, base, entry.span), shares=shared_by(base))
         if entry is not None and is_number(entry):
             return item(ctx, base, _from_start(frame, base, entry))
-        raise ctx.unsupported(f"this subscript of {described(base)}", "Use an integer or a slice.")
+        raise ctx.unsupported(f"this subscript of {describe(base)}", "Use an integer or a slice.")
     if isinstance(entry, ir.Const) and is_integer(entry.type):
         if not -len(base.items) <= entry.value < len(base.items):
-            raise ctx.mismatch(f"{described(base)} has no item {entry.value}", "Give an index within its length.")
+            raise ctx.mismatch(f"{describe(base)} has no item {entry.value}", "Give an index within its length.")
         return base.items[int(entry.value)]
     if isinstance(entry, SliceValue):
         ends = (entry.span.start, entry.span.stop, entry.span.step)
@@ -127,7 +127,7 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
     if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
         if _are_choices(base.items):
             return _chosen(frame, base.items, entry)
-        if ctx.keeps_chosen and all(is_mutable(one) and isinstance(one.cell, Cell) for one in base.items):
+        if ctx.keeps_chosen and all(is_mutable(one) and isinstance(one.cell, Ref) for one in base.items):
             return _chosen(frame, base.items, entry)
         if item_of(*(structure(one) for one in base.items)) is not None and _is_even(ctx, base):
             whole = _as_grown(frame, base)
@@ -139,24 +139,24 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
     )
 
 
-def _as_grown(frame: Frame, base: TupleValue) -> Grown:
+def _as_grown(frame: Frame, base: TupleValue) -> GrowableList:
     """A list of known items as one that grows, as an item is asked for by a place that is known at run time."""
     ctx, cell = frame.ctx, base.cell
     whole = grown(ctx, base)
     is_changed = has_mutable(whole.item) or any(ndim(buffer) > 1 for buffer in whole.buffers)
-    if ctx.items_change and is_changed and isinstance(cell, Cell | View):
+    if ctx.items_change and is_changed and isinstance(cell, Ref | View):
         # items are changed where they are: from now on the list is kept so
-        state = seen(frame.env, cell.cell if isinstance(cell, View) else cell)
-        state = Table("dict", pairs_of(state)) if isinstance(state, Record) else state
-        assert isinstance(state, TupleValue | Table)
-        pairs = state.items if isinstance(state, Table) else state
+        state = dereference(frame.env, cell.cell if isinstance(cell, View) else cell)
+        state = RuntimeDict("dict", pairs_of(state)) if isinstance(state, Record) else state
+        assert isinstance(state, TupleValue | RuntimeDict)
+        pairs = state.items if isinstance(state, RuntimeDict) else state
         puts_away_items(ctx, pairs)
         made = grown(ctx, pairs)
         owner = dataclasses.replace(state, cell=cell.cell if isinstance(cell, View) else cell)
-        becomes = dataclasses.replace(state, items=made) if isinstance(state, Table) else made
-        changed(frame, owner, becomes, "a subscript", keeps_places=True)
-        found = seen(frame.env, cell)
-        assert isinstance(found, Grown)
+        becomes = dataclasses.replace(state, items=made) if isinstance(state, RuntimeDict) else made
+        mutate(frame, owner, becomes, "a subscript", keeps_places=True)
+        found = dereference(frame.env, cell)
+        assert isinstance(found, GrowableList)
         return found
     return dataclasses.replace(whole, cell=cell)
 
@@ -170,7 +170,7 @@ def _is_even(ctx: Context, base: TupleValue) -> bool:
     )
 
 
-def _from_start(frame: Frame, base: Grown, entry: Value) -> ir.Operand:
+def _from_start(frame: Frame, base: GrowableList, entry: Value) -> ir.Operand:
     """An index as it is counted from the start."""
     ctx = frame.ctx
     index = as_index(ctx, entry, "the index of a list")
@@ -198,9 +198,9 @@ def _are_choices(values: Sequence[Value]) -> bool:
 
 def _may_be_any(values: Sequence[Value]) -> bool:
     """Whether a value can be any of these: arrays of one rank, objects, tuples and the like."""
-    shape: Shape | None = structure(by_cell(values[0]))
+    shape: Shape | None = structure(by_reference(values[0]))
     for one in values[1:]:
-        shape = None if shape is None else joint(shape, structure(by_cell(one)), chooses=True)
+        shape = None if shape is None else joint(shape, structure(by_reference(one)), chooses=True)
     alike: dict[Shape, list[Value]] = {}
     for one in values:
         alike.setdefault(structure(one), []).append(one)
@@ -240,7 +240,7 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
     (entry,) = entries if len(entries) == 1 else (None,)
     if isinstance(entry, SliceValue):
         shares_items(ctx, value)
-        changed(frame, base, part_replaced(frame, base, entry.span, listed(frame, value)), "a store into a part of it")
+        mutate(frame, base, part_replaced(frame, base, entry.span, to_list(frame, value)), "a store into a part of it")
         return
     if entry is None or not is_number(entry):
         raise ctx.unsupported("this subscript of a list", "Store into an item, or into a slice.")
@@ -248,24 +248,24 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
     index = as_index(ctx, entry, "the index of a list")
     if isinstance(base, TupleValue) and isinstance(index, ir.Const):
         if not -len(base.items) <= index.value < len(base.items):
-            raise ctx.mismatch(f"{described(base)} has no item {index.value}", "Give an index within its length.")
+            raise ctx.mismatch(f"{describe(base)} has no item {index.value}", "Give an index within its length.")
         items = list(base.items)
         items[int(index.value)] = value
-        changed(frame, base, TupleValue(tuple(items), is_list=True), "a store into an item")
+        mutate(frame, base, TupleValue(tuple(items), is_list=True), "a store into an item")
         return
     is_of_numbers = isinstance(base, TupleValue) and all(map(is_number, base.items))
-    if isinstance(base, TupleValue) and is_of_numbers and is_number(value) and isinstance(base.cell, Within):
+    if isinstance(base, TupleValue) and is_of_numbers and is_number(value) and isinstance(base.cell, ItemRef):
         # it stays of so many numbers, as the other items of its list are
-        changed(frame, base, _with_one(frame, base, index, value), "a store into an item")
+        mutate(frame, base, _with_one(frame, base, index, value), "a store into an item")
         return
     _check_place(frame, base, index)
     # the numbers of a list that grows are stored in place: nobody else has that memory
     puts_away_items(ctx, base)
-    puts_away(ctx, value)
+    note_escape(ctx, value)
     extents_differ(ctx, base, value)
     whole = with_width(ctx, fitted(ctx, base, value), value, functools.partial(either_value, frame))
     changes_rows(ctx, whole)
-    changed(frame, base, whole, "a store into an item")
+    mutate(frame, base, whole, "a store into an item")
     store_item(ctx, whole, _from_start(frame, whole, index), value)
 
 
@@ -317,7 +317,7 @@ def list_method(frame: Frame, owner: List, name: str, args: Sequence[Value], nam
     is_asked = is_list(owner) or name in ("index", "count")
     handler = _METHODS.get(name) if is_asked else None
     if handler is None:
-        raise frame.ctx.unsupported(f"the method `{name}` of {described(owner)}", "Write its operations out.")
+        raise frame.ctx.unsupported(f"the method `{name}` of {describe(owner)}", "Write its operations out.")
     most, method = handler
     if named or len(args) > most:
         raise frame.ctx.fail(errors.WrongCall, f"`{name}` of a list with these arguments", instead="See Python's list.")
@@ -326,12 +326,12 @@ def list_method(frame: Frame, owner: List, name: str, args: Sequence[Value], nam
 
 def append(frame: Frame, owner: List, given: Value) -> Value:
     ctx = frame.ctx
-    if isinstance(owner, Grown) and isinstance(owner.cell, Within) and ctx.items_change and ctx.own_extents:
+    if isinstance(owner, GrowableList) and isinstance(owner.cell, ItemRef) and ctx.items_change and ctx.own_extents:
         append_to_item(frame, owner, given)
         return Static(None)
-    changed(frame, owner, longer(frame, owner, given), "`append`", keeps_places=True)
-    if isinstance(owner, Grown) and isinstance(owner.cell, Cell):
-        known_in(frame, given, Within(owner.cell, owner.count))
+    mutate(frame, owner, longer(frame, owner, given), "`append`", keeps_places=True)
+    if isinstance(owner, GrowableList) and isinstance(owner.cell, Ref):
+        known_in(frame, given, ItemRef(owner.cell, owner.count))
     return Static(None)
 
 
@@ -340,7 +340,7 @@ def longer(frame: Frame, owner: List, given: Value) -> List:
     ctx = frame.ctx
     if isinstance(owner, TupleValue):
         return TupleValue((*owner.items, given), is_list=True)
-    puts_away(ctx, given)
+    note_escape(ctx, given)
     extents_differ(ctx, owner, given)
     whole, choose = fitted(ctx, owner, given), functools.partial(either_value, frame)
     return appended(ctx, whole, given, choose, ctx.trips or ir.integer(4))
@@ -349,7 +349,7 @@ def longer(frame: Frame, owner: List, given: Value) -> List:
 def extended(frame: Frame, owner: List, given: Value, what: str = "`extend`") -> Value:
     """`owner += given`."""
     shares_items(frame.ctx, given)
-    changed(frame, owner, joined(frame.ctx, owner, listed(frame, given)), what, keeps_places=True)
+    mutate(frame, owner, joined(frame.ctx, owner, to_list(frame, given)), what, keeps_places=True)
     return Static(None)
 
 
@@ -359,13 +359,13 @@ def _insert(frame: Frame, owner: List, place: Value, given: Value) -> Value:
     if isinstance(owner, TupleValue) and isinstance(index, ir.Const):
         items = list(owner.items)
         items.insert(int(index.value), given)
-        changed(frame, owner, TupleValue(tuple(items), is_list=True), "`insert`")
+        mutate(frame, owner, TupleValue(tuple(items), is_list=True), "`insert`")
         return Static(None)
     extents_differ(frame.ctx, owner, given)
     whole = fitted(frame.ctx, owner, given)
     parts = (ir.Span(stop=index), ir.Span(start=index))
     before, after = (part_of_list(frame.ctx, whole, span) for span in parts)
-    changed(frame, owner, joined(frame.ctx, joined(frame.ctx, before, new), after), "`insert`")
+    mutate(frame, owner, joined(frame.ctx, joined(frame.ctx, before, new), after), "`insert`")
     return Static(None)
 
 
@@ -385,22 +385,22 @@ def popped(frame: Frame, owner: List, index: ir.Operand = LAST) -> Value:
     if isinstance(owner, TupleValue) and isinstance(index, ir.Const):
         items = list(owner.items)
         items.pop(int(index.value))
-        changed(frame, owner, TupleValue(tuple(items), is_list=True), "`pop`")
+        mutate(frame, owner, TupleValue(tuple(items), is_list=True), "`pop`")
         return found
     whole = grown(ctx, owner)
     if index == LAST:
         changes_rows(ctx, whole)
         count = scalars.scalar(ctx, operator.sub, (whole.count, ir.integer(1)), "count")
         found = copied_item(frame, found)
-        changed(frame, owner, Grown(whole.item, whole.buffers, count), "`pop`")
+        mutate(frame, owner, GrowableList(whole.item, whole.buffers, count), "`pop`")
         return found
     at = _from_start(frame, whole, index)
     found = copied_item(frame, found)
-    changed(frame, owner, without(frame, whole, at), "`pop`")
+    mutate(frame, owner, without(frame, whole, at), "`pop`")
     return found
 
 
-def without(frame: Frame, whole: Grown, place: ir.Operand) -> List:
+def without(frame: Frame, whole: GrowableList, place: ir.Operand) -> List:
     """A list without the item at a place."""
     ctx = frame.ctx
     after = scalars.scalar(ctx, operator.add, (place, ir.integer(1)))
@@ -413,24 +413,24 @@ def copied_item(frame: Frame, value: Value) -> Value:
         return TupleValue(tuple(copied_item(frame, one) for one in value.items), value.is_list, value.fields)
     if isinstance(value, Record):
         return dataclasses.replace(value, items=tuple(copied_item(frame, one) for one in value.items), cell=None)
-    if isinstance(value, Grown):
+    if isinstance(value, GrowableList):
         return part_of_list(frame.ctx, value, ir.Span())
     return copied(frame.ctx, value) if is_array(value) else value
 
 
 def _clear(frame: Frame, owner: List) -> Value:
-    changed(frame, owner, TupleValue((), is_list=True), "`clear`")
+    mutate(frame, owner, TupleValue((), is_list=True), "`clear`")
     return Static(None)
 
 
 def _copy(frame: Frame, owner: List) -> Value:
-    return listed(frame, owner)
+    return to_list(frame, owner)
 
 
 def _reverse(frame: Frame, owner: List) -> Value:
     made = get_item(frame, owner, [SliceValue(ir.Span(step=ir.integer(-1)))])
     assert isinstance(made, List)
-    changed(frame, owner, made, "`reverse`")
+    mutate(frame, owner, made, "`reverse`")
     return Static(None)
 
 
@@ -440,7 +440,7 @@ def _sort(frame: Frame, owner: List, args: Sequence[Value], named: dict[str, Val
     with in_place(frame.ctx):
         made = frame.ctx.call(frame, Static(sorted), [owner], named)
     assert isinstance(made, List)
-    changed(frame, owner, made, "`sort`")
+    mutate(frame, owner, made, "`sort`")
     return Static(None)
 
 
@@ -461,7 +461,7 @@ def _index(frame: Frame, owner: List, wanted: Value) -> ir.Operand:
         place = as_index(ctx, ctx.inline(algorithms.place_of, [owner, wanted], {}, True, False), "the place")
     is_there = scalars.scalar(ctx, operator.ge, (place, ir.integer(0)))
     if is_there == ir.boolean(False):
-        raise ctx.mismatch(f"an item that {described(owner)} does not have", "Test with `in` first.")
+        raise ctx.mismatch(f"an item that {describe(owner)} does not have", "Test with `in` first.")
     require(ctx, is_there, ValueError, "the item is not in list")
     return place
 
@@ -498,37 +498,37 @@ _METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
 # ---------------------------------------------------------------------------------------------------------- collections
 
 
-def drained(frame: Frame, value: Value) -> Value:
+def exhaust(frame: Frame, value: Value) -> Value:
     """What an iterator has left, after which it has nothing, or what an object iterates over; else the value."""
     if isinstance(value, Record) and value.of is not None:
         method = static_attribute(class_of(value.of), "__iter__", None)
         if is_defined(value.of, "__next__"):
-            what, instead = f"a loop over {described(value)}, which has `__next__`", "Write `__iter__` with `yield`."
+            what, instead = f"a loop over {describe(value)}, which has `__next__`", "Write `__iter__` with `yield`."
             raise frame.ctx.unsupported(what, instead)
-        return drained(frame, frame.ctx.call(frame, Static(method), [value], {})) if method is not None else value
-    if not isinstance(value, Table) or value.kind != "iterator":
+        return exhaust(frame, frame.ctx.call(frame, Static(method), [value], {})) if method is not None else value
+    if not isinstance(value, RuntimeDict) or value.kind != "iterator":
         return value
     rest = get_item(frame, dataclasses.replace(value.items, cell=None), [SliceValue(ir.Span(value.limit, None))])
     whole = value.items
-    end = whole.count if isinstance(whole, Grown) else ir.integer(len(whole.items))
+    end = whole.count if isinstance(whole, GrowableList) else ir.integer(len(whole.items))
     if value.cell is not None:
-        changed(frame, value, dataclasses.replace(value, limit=end), "a loop")
+        mutate(frame, value, dataclasses.replace(value, limit=end), "a loop")
     return rest
 
 
-def listed(frame: Frame, value: Value) -> List:
+def to_list(frame: Frame, value: Value) -> List:
     """`list(value)`: a list of its own."""
     ctx = frame.ctx
-    value = opened_stream(frame, drained(frame, value))
-    if isinstance(value, OneOf):
-        found = of_option(frame, value, functools.partial(listed, frame))
+    value = opened_stream(frame, exhaust(frame, value))
+    if isinstance(value, Union):
+        found = of_option(frame, value, functools.partial(to_list, frame))
         assert isinstance(found, List)
         return found
     if as_stream(value) is not None:
         return ctx.collected(frame, value, None)
     value = contents(ctx, value)
     value = materialise(ctx, elements(ctx, value) if not is_list(value) else value)
-    if isinstance(value, Grown):
+    if isinstance(value, GrowableList):
         return dataclasses.replace(part_of_list(ctx, value, ir.Span()), shares=shared_by(value))
     if isinstance(value, TupleValue):
         return TupleValue(value.items, is_list=True)
@@ -537,5 +537,5 @@ def listed(frame: Frame, value: Value) -> List:
         if isinstance(rows, ir.Var):
             if isinstance(value, ir.Var) and ndim(value) > 1:
                 takes_row(ctx, rows, value)
-            return Grown(LEAF, (rows,), shape_of(ctx, rows)[0])
+            return GrowableList(LEAF, (rows,), shape_of(ctx, rows)[0])
     return ctx.collected(frame, value, None)

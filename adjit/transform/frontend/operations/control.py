@@ -33,10 +33,10 @@ from adjit.transform.frontend.heap.join import (
     in_list,
     is_copied,
     leaves_as,
-    puts_away,
+    note_escapes,
     unified,
 )
-from adjit.transform.frontend.heap.references import as_copy, by_cell, held_by, kept, mentions, new_cell
+from adjit.transform.frontend.heap.references import as_copy, as_reference, by_reference, held_by, mentions, new_cell
 from adjit.transform.frontend.operations.seeded_generators import KINDS
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.elementwise import materialise
@@ -53,21 +53,21 @@ from adjit.transform.frontend.values.values import (
     CELL,
     COMMON,
     LEAF,
-    Cell,
-    Grown,
-    OneOf,
+    GrowableList,
     Poison,
     Record,
+    Ref,
     Shape,
     Static,
     TupleValue,
+    Union,
     Value,
+    dereference,
     is_mutable,
     leaves_of,
     options_in,
     parts_of,
     rebuild,
-    seen,
     structure,
 )
 from adjit.transform.ir.types import array_type_of
@@ -160,7 +160,7 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
             frame.env[name] = a
             continue
         if isinstance(a, Static) and isinstance(b, Static) and (options := any_of(functions_in(a), functions_in(b))):
-            frame.env[name] = OneOf(options, condition)
+            frame.env[name] = Union(options, condition)
             continue
         a = _from_before(frame, name, b) if a is None else a
         b = _from_before(frame, name, a) if b is None else b
@@ -171,7 +171,7 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
         if is_alone:
             alone.append(name)
     for name in alone:
-        frame.env[name] = kept(frame, frame.env[name])
+        frame.env[name] = as_reference(frame, frame.env[name])
     ctx.put_away = set().union(*(side.put_away for side in sides))
     then_region, else_region = (side.region() for side in sides)
     ctx.builder.emit(ir.If(condition=condition, then=then_region, orelse=else_region, outs=tuple(outs)))
@@ -215,11 +215,11 @@ def _either_or_none(
 
     def side(value: Callable[[], Value | None]) -> None:
         if (made := value()) is not None:
-            frame.env[EXPRESSION] = by_cell(materialise(frame.ctx, made))
+            frame.env[EXPRESSION] = by_reference(materialise(frame.ctx, made))
 
     conditional(frame, condition, functools.partial(side, yes), functools.partial(side, no))
     found = frame.env.pop(EXPRESSION, None)
-    found = None if found is None else seen(frame.env, found)
+    found = None if found is None else dereference(frame.env, found)
     if outer is not None:
         frame.env[EXPRESSION] = outer
     if isinstance(found, Poison):
@@ -231,7 +231,7 @@ def _either_or_none(
     return found
 
 
-def of_option(frame: Frame, chosen: OneOf, run: Callable[[Value], Value]) -> Value:
+def of_option(frame: Frame, chosen: Union, run: Callable[[Value], Value]) -> Value:
     """`run` of what is chosen at run time: a branch for each option but the last. One that Python would refuse to call
     so raises TypeError there, as it runs."""
     faults: list[errors.WrongCall] = []
@@ -264,7 +264,7 @@ def of_option(frame: Frame, chosen: OneOf, run: Callable[[Value], Value]) -> Val
 
 def do_for_option(frame: Frame, value: Value, run: Callable[[Value], None]) -> bool:
     """Runs something with what is chosen at run time, in a branch for each option; whether the value is that."""
-    if not isinstance(value, OneOf):
+    if not isinstance(value, Union):
         return False
 
     def at(place: int) -> None:
@@ -281,7 +281,7 @@ def do_for_option(frame: Frame, value: Value, run: Callable[[Value], None]) -> b
 def for_option(frame: Frame, value: Value, run: Callable[[Value], Value]) -> Value | None:
     """`run` of a value in which all that is chosen at run time, but functions, is one of its options; None if nothing
     is."""
-    if isinstance(value, OneOf) and not all(map(_is_function, value.options)):
+    if isinstance(value, Union) and not all(map(_is_function, value.options)):
         return of_option(frame, value, run)
     if not isinstance(value, TupleValue):
         return None
@@ -369,7 +369,7 @@ def _join(
         if value is not None and shape is not None:
             with _at_end_of(ctx, side.ops):
                 ctx.put_away = side.put_away
-                puts_away(ctx, shape, value)
+                note_escapes(ctx, shape, value)
                 leaves = leaves_as(ctx, shape, value)
             found += [] if leaves is None else [leaves]
     if shape is None or len(found) < len(known):
@@ -414,7 +414,7 @@ def _without_raised(
 def _is_alone(frame: Frame, name: str, env: Env, put_away: Collection[str]) -> bool:
     """Whether this is the only name of a list or an object, so that what becomes of it concerns nobody else."""
     value = env.get(name)
-    if not isinstance(value, Cell) or value.key in put_away:
+    if not isinstance(value, Ref) or value.key in put_away:
         return False
     others = (known for other in frame.ctx.frames if other is not frame for known in other.env.values())
     own = (known for n, known in env.items() if n != name)
@@ -566,7 +566,7 @@ def carried_loop(
             frame.in_loop = was_in_loop
             asked = {n: frame.earlier[n] for n in earlier}
             frame.earlier, frame.sought = outer, outer_sought
-        named = [name for name in alone if isinstance(frame.env.get(name), Cell)]
+        named = [name for name in alone if isinstance(frame.env.get(name), Ref)]
         if several := [name for name in named if not _is_alone(frame, name, frame.env, ctx.put_away)]:
             alone = {name: cell for name, cell in alone.items() if name not in several}
             continue
@@ -634,7 +634,7 @@ def carried_loop(
         ctx.loops.append(loop)
         for name, slot in slots.items():
             if slot.shape is not None and before.get(name) is not None:
-                puts_away(ctx, slot.shape, seen(before, before[name]))
+                note_escapes(ctx, slot.shape, dereference(before, before[name]))
         ctx.loops.pop()
         _finish(frame, before, slots, args, ops, extra, build, rooms, count, alone)
         return
@@ -736,13 +736,13 @@ def _lists_of(before: Env, after: Env, slots: Mapping[str, _Slot]) -> dict[str, 
     """The lists and shared variables that a trip changed, and the lists that it made for a variable that the loop
     carries, which are not carried yet."""
     found = [n for n, v in before.items() if n.startswith(COMMON) and after.get(n) is not v]
-    found += [part.key for name in slots for part in parts_of(after.get(name, ir.integer(0))) if isinstance(part, Cell)]
+    found += [part.key for name in slots for part in parts_of(after.get(name, ir.integer(0))) if isinstance(part, Ref)]
     return {n: _entry_slot(before.get(n)) for n in found if n not in slots and after.get(n) is not before.get(n)}
 
 
 def _lists_gone(before: Env, after: Env, slots: Mapping[str, _Slot]) -> set[str]:
     """The lists of a trip that no variable has which the loop carries: with other types it makes others."""
-    found = {part.key for n in slots for part in parts_of(after.get(n, ir.integer(0))) if isinstance(part, Cell)}
+    found = {part.key for n in slots for part in parts_of(after.get(n, ir.integer(0))) if isinstance(part, Ref)}
     return {n for n in slots if n.startswith(CELL) and n not in before and n not in found}
 
 
@@ -751,7 +751,7 @@ def _stays_chosen(ctx: Context, before: Env, held: tuple[Shape, Value], opened: 
     shape = choice(ctx, held[0], structure(held[1]))
     if shape is None or shape.kind != "chosen":
         return False
-    if not all(part.key in before for part in parts_of(held[1]) if isinstance(part, Cell)):
+    if not all(part.key in before for part in parts_of(held[1]) if isinstance(part, Ref)):
         # what a trip makes is another one in the next
         return False
     by_content = None if opened[0] is None else both_shapes(ctx, opened[0], structure(opened[1]))
@@ -761,7 +761,7 @@ def _stays_chosen(ctx: Context, before: Env, held: tuple[Shape, Value], opened: 
 def _copies(ctx: Context, before: Env, values: Iterable[Value | None]) -> None:
     """Takes note of what a loop has copies of; what a trip makes is another list or object in the next one."""
     for part in (part for value in values if value is not None for part in parts_of(value)):
-        if isinstance(part, Cell) and part.key in before:
+        if isinstance(part, Ref) and part.key in before:
             is_copied(ctx, before, part)
 
 
@@ -776,8 +776,8 @@ def _compared(
         if value is not None and slot.shape is not None and structure(value) != slot.shape:
             known = before.get(name)
             is_first = known is not None and slot.shape == structure(known)
-            opened = _entry_slot(seen(before, known)) if is_first and known is not None else slot
-            content = seen(after, value)
+            opened = _entry_slot(dereference(before, known)) if is_first and known is not None else slot
+            content = dereference(after, value)
             if name.startswith(CELL) or not _stays_chosen(ctx, before, (slot.shape, value), (opened.shape, content)):
                 _copies(ctx, before, (known, value) if name not in alone else ())
                 slot, value = opened, content
@@ -791,13 +791,13 @@ def _made_anew(after: Env, slots: Mapping[str, _Slot]) -> dict[str, _Slot]:
     return {
         name: _entry_slot(value)
         for name, value in found.items()
-        if value is not None and not any(isinstance(part, Cell | Poison) for part in parts_of(value))
+        if value is not None and not any(isinstance(part, Ref | Poison) for part in parts_of(value))
     }
 
 
 def _stays(value: Value | None, args: Sequence[ir.Var]) -> bool:
     """Whether a list is in the same memory after a trip as before it."""
-    return isinstance(value, Grown) and ir.same(value.buffers, args[:-1])
+    return isinstance(value, GrowableList) and ir.same(value.buffers, args[:-1])
 
 
 def _rooms(ctx: Context, slots: Mapping[str, _Slot], loop: object) -> dict[str, int]:
@@ -951,7 +951,7 @@ def _finish(
         assert shape is not None
         frame.env[name] = rebuild(shape, group)
         if name in alone:
-            frame.env[name] = kept(frame, frame.env[name])
+            frame.env[name] = as_reference(frame, frame.env[name])
         elif not name.startswith(CELL):
             frame.env[name] = as_copy(frame.env[name])
     for out, *incoming in zip(flat_outs, inits, yields, strict=True):

@@ -31,20 +31,21 @@ from adjit.transform.frontend.values.elementwise import materialise, operand
 from adjit.transform.frontend.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.library_calls import whole_call
 from adjit.transform.frontend.values.values import (
+    ClosureCell,
     Complex,
-    Grown,
+    GrowableList,
     List,
     Method,
-    OneOf,
     Range,
     Record,
-    Running,
-    Shared,
+    RuntimeDict,
+    RuntimeGenerator,
     Static,
-    Table,
     TupleValue,
+    Union,
     Value,
-    described,
+    dereference,
+    describe,
     dtype,
     is_array,
     is_complex,
@@ -53,7 +54,6 @@ from adjit.transform.frontend.values.values import (
     leaves_of,
     object_of,
     rebuild,
-    seen,
     structure,
 )
 from adjit.transform.ir.types import array_type_of
@@ -204,7 +204,7 @@ def intermediate_value(frame: Frame, value: Value, name: Value | None, adjoint: 
     if is_complex(value):
         raise ctx.unsupported("adjit.intermediate of complex numbers", "Mark the real and the imaginary parts.")
     if not is_numeric(value) or not isinstance(dtype(value), types.Float):
-        raise ctx.mismatch(f"adjit.intermediate of {described(value)}", "Give it a float or an array of floats.")
+        raise ctx.mismatch(f"adjit.intermediate of {describe(value)}", "Give it a float or an array of floats.")
     found: Value = operand(ctx, value)
     if known:
         found = whole_call(ctx, ir.Place(known), [operand(ctx, found)], known if known.isidentifier() else "value")
@@ -285,7 +285,7 @@ def _around(function: LocalFunction) -> dict[str, Value]:
     if isinstance(function.node, cst.FunctionDef):
         own |= set(assigned(function.node.body.body).names)
     env = function.frame.env
-    if several := [name for name in _names_in(function.node.body) if isinstance(env.get(name), Shared)]:
+    if several := [name for name in _names_in(function.node.body) if isinstance(env.get(name), ClosureCell)]:
         what = f"the derivative of a function that reads `{several[0]}`, which another inner function assigns"
         raise function.frame.ctx.unsupported(what, "Pass it as an argument.")
     return {name: _now(env, env[name]) for name in _names_in(function.node.body) if name in env and name not in own}
@@ -293,7 +293,7 @@ def _around(function: LocalFunction) -> dict[str, Value]:
 
 def _now(env: Mapping[str, Value], value: Value) -> Value:
     """A value with what is in its lists now."""
-    return unnamed(seen(env, value))
+    return unnamed(dereference(env, value))
 
 
 def _enclosed(frame: Frame, function: LocalFunction, leaves: Sequence[ir.Operand]) -> Enclosed:
@@ -337,9 +337,9 @@ class Moved:
             return self.operand(value)
         if isinstance(value, TupleValue | Record):
             return dataclasses.replace(value, items=tuple(map(self.value, value.items)))
-        if isinstance(value, Grown):
-            return Grown(value.item, tuple(map(self.operand, value.buffers)), self.operand(value.count))
-        if isinstance(value, Table):
+        if isinstance(value, GrowableList):
+            return GrowableList(value.item, tuple(map(self.operand, value.buffers)), self.operand(value.count))
+        if isinstance(value, RuntimeDict):
             items, limit = self.value(value.items), value.limit
             assert isinstance(items, List)
             return dataclasses.replace(value, items=items, limit=None if limit is None else self.operand(limit))
@@ -352,8 +352,8 @@ class Moved:
             return dataclasses.replace(value, start=start, stop=stop, step=step)
         if isinstance(value, Static):
             return Static(self.object(value.value))
-        if isinstance(value, OneOf):
-            return OneOf(tuple(map(self.value, value.options)), self.operand(value.which))
+        if isinstance(value, Union):
+            return Union(tuple(map(self.value, value.options)), self.operand(value.which))
         return value
 
     def operand(self, operand: ir.Operand) -> ir.Operand:
@@ -540,7 +540,7 @@ class _Free(Moved):
         return super().variables(function)
 
     def value(self, value: Value) -> Value:
-        if isinstance(value, Running):
+        if isinstance(value, RuntimeGenerator):
             raise self.home.ctx.unsupported(
                 "a random generator in a function that is differentiated inside another",
                 "Draw before the derivative, and let the function read the numbers.",

@@ -25,11 +25,11 @@ import libcst as cst
 
 from adjit.transform import ir
 from adjit.transform.frontend.heap.iterators import Taking, of_run
-from adjit.transform.frontend.heap.references import kept
+from adjit.transform.frontend.heap.references import as_reference
 from adjit.transform.frontend.operations.control import CALLERS, FLAGS, RETURN
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Frame, Giving, Guess
-from adjit.transform.frontend.values.values import AWAY, CELL, COMMON, Value, seen
+from adjit.transform.frontend.values.values import AWAY, CELL, COMMON, Value, dereference
 from adjit.transform.source.syntax import yield_in
 
 Under = Callable[[], contextlib.AbstractContextManager[None]]
@@ -94,12 +94,12 @@ def give(frame: Frame, value: Value) -> None:
     ctx, giving = frame.ctx, frame.giving
     assert giving is not None
     user, names = giving.user, giving.names
-    held = kept(frame, materialise(ctx, value, "item"))
+    held = as_reference(frame, materialise(ctx, value, "item"))
     with _in_user(frame, giving), ctx.entered(user):
         _come_back(frame, user, names)
         # control would not be here if it had left
         user.env.update((name, ir.boolean(False)) for name in names if name in FLAGS)
-        gone = giving.do(seen(user.env, held))
+        gone = giving.do(dereference(user.env, held))
         frame.env.update((CALLERS + name, user.env[name]) for name in names if name in user.env)
         user.env.update(dict.fromkeys(names, AWAY))
     if giving.stops and gone is not None:

@@ -21,9 +21,9 @@ from numba import types
 from adjit.rules.registry import class_of
 from adjit.transform import ir
 from adjit.transform.frontend.heap import aliasing, lists
-from adjit.transform.frontend.heap.references import under_a_cell
+from adjit.transform.frontend.heap.references import in_new_reference
 from adjit.transform.frontend.operations.control import either_value, of_option, unless_changing
-from adjit.transform.frontend.operations.records import call_method, class_of_object, fields_compared, method_of, opened
+from adjit.transform.frontend.operations.records import call_method, class_of_object, fields_compared, method_of, unwrap
 from adjit.transform.frontend.values import complexes, integers, known_objects, scalars
 from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.elementwise import elementwise, materialise, operand, overlaps, paired
@@ -34,18 +34,18 @@ from adjit.transform.frontend.values.string_arrays import Unknown, known_object,
 from adjit.transform.frontend.values.unions import as_options, functions_in, holds_for, is_option
 from adjit.transform.frontend.values.values import (
     WHERE_TEXTS_GO,
-    Cell,
     Complex,
-    Grown,
-    Maybe,
-    OneOf,
+    GrowableList,
+    ItemRef,
+    Optional,
     Record,
+    Ref,
+    RuntimeDict,
     Static,
-    Table,
     TupleValue,
+    Union,
     Value,
-    Within,
-    described,
+    describe,
     dtype,
     is_array,
     is_complex,
@@ -91,7 +91,7 @@ def spelt_out(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
         if is_mutable(args[0]) or is_array(args[0]):
             of = _IN_PLACE[callee].__name__.strip("_")
             raise frame.ctx.unsupported(
-                f"operator.{callee.__name__} of {described(args[0])}",
+                f"operator.{callee.__name__} of {describe(args[0])}",
                 f"Write it as a statement, or use operator.{of} if no other name has the value.",
                 why="It changes its argument.",
             )
@@ -106,7 +106,7 @@ def spelt_out(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
 def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     """`left callee right`, arithmetic or comparison."""
     ctx = frame.ctx
-    is_of_chosen = isinstance(left, OneOf | Maybe) or isinstance(right, OneOf | Maybe)
+    is_of_chosen = isinstance(left, Union | Optional) or isinstance(right, Union | Optional)
     if is_of_chosen and callee in (operator.eq, operator.ne):
         return compare(frame, "Equal" if callee is operator.eq else "NotEqual", left, right)
     if any(map(known_objects.is_known_object, (left, right))):
@@ -117,16 +117,18 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     if found is not None:
         return found
     if callee is operator.add:
-        left, right = (opened(ctx, side) if _is_list_outside(side) else side for side in (left, right))
+        left, right = (unwrap(ctx, side) if _is_list_outside(side) else side for side in (left, right))
     if is_list(left) and is_list(right) and callee is operator.add:
         whole = lists.joined(ctx, left, right)
-        shares = frozenset[Cell]().union(*(aliasing.shared_by(one) for one in (left, right) if isinstance(one, Grown)))
-        return dataclasses.replace(whole, shares=shares) if isinstance(whole, Grown) else whole
+        shares = frozenset[Ref]().union(
+            *(aliasing.shared_by(one) for one in (left, right) if isinstance(one, GrowableList))
+        )
+        return dataclasses.replace(whole, shares=shares) if isinstance(whole, GrowableList) else whole
     if isinstance(right, TupleValue) and callee is operator.mul and is_number(left):
         left, right = right, left
     if isinstance(left, TupleValue) and callee is operator.mul and is_number(right) and is_integer(right.type):
         # in Python the same lists and objects again
-        items = tuple(under_a_cell(frame, one) if is_mutable(one) else one for one in left.items)
+        items = tuple(in_new_reference(frame, one) if is_mutable(one) else one for one in left.items)
         return lists.repeated(ctx, dataclasses.replace(left, items=items), right)
     if is_array(left) or is_array(right):
         left, right = (array_of_list(ctx, side) for side in (left, right))
@@ -165,16 +167,16 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     if callee in (operator.eq, operator.ne) and (isinstance(left, Static) or isinstance(right, Static)):
         if is_array(left) or is_array(right):
             raise ctx.unsupported(
-                f"{described(left)} compared with {described(right)}",
+                f"{describe(left)} compared with {describe(right)}",
                 "Write `is None`, or compare with numbers.",
                 why="NumPy compares each element.",
             )
         return ir.boolean(callee is operator.ne)
-    if isinstance(left, OneOf):
+    if isinstance(left, Union):
         return of_option(frame, left, lambda option: binary(frame, callee, option, right))
-    if isinstance(right, OneOf):
+    if isinstance(right, Union):
         return of_option(frame, right, lambda option: binary(frame, callee, left, option))
-    what = f"`{sign_of(callee)}` of {described(left)} and {described(right)}"
+    what = f"`{sign_of(callee)}` of {describe(left)} and {describe(right)}"
     if any(isinstance(v, Static) and type(v.value).__module__.startswith("scipy.sparse.") for v in (left, right)):
         raise ctx.unsupported(what, "Compress it before the function, with .tocsr() or .tocsc().")
     if callee is operator.mod and isinstance(left, Static) and isinstance(left.value, str):
@@ -200,8 +202,8 @@ def _as_numbers(values: Sequence[Value]) -> str:
             return f"Write np.array(...) of the {kind}, or take its items."
         if _is_text(value):
             return "Convert the string to a number with float(...)."
-        if isinstance(value, Table | Record):
-            return f"Take the numbers or arrays out of {described(value)}."
+        if isinstance(value, RuntimeDict | Record):
+            return f"Take the numbers or arrays out of {describe(value)}."
     return "Use numbers or arrays."
 
 
@@ -221,7 +223,7 @@ def array_of_list(ctx: Context, value: Value) -> Value:
     value = lists.displayed(ctx, value)
     if isinstance(value, TupleValue):
         return array_of(ctx, value)
-    return lists.elements(ctx, value) if isinstance(value, Grown) else value
+    return lists.elements(ctx, value) if isinstance(value, GrowableList) else value
 
 
 def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | None:
@@ -241,13 +243,13 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
             continue
         if is_array(beside) and owner is right and not _stands_back(right.of if isinstance(right, Record) else other):
             raise ctx.unsupported(
-                f"`{sign_of(callee)}` of an array and {described(owner)}",
-                f"Write `__array_ufunc__ = None` in the class, or put {described(owner)} to the left.",
+                f"`{sign_of(callee)}` of an array and {describe(owner)}",
+                f"Write `__array_ufunc__ = None` in the class, or put {describe(owner)} to the left.",
                 why="NumPy calls the object's operator for each element.",
             )
         if owner is right and is_scalar(beside) and other is not None and _takes_for_sequence(ctx, beside, other):
             raise ctx.unsupported(
-                f"`{sign_of(callee)}` of a number of NumPy's and {described(owner)}",
+                f"`{sign_of(callee)}` of a number of NumPy's and {describe(owner)}",
                 "Write float(...) of the number, `__array_ufunc__ = None` in the class, or put the object to the left.",
                 why="The class has `__len__` and `__getitem__`: NumPy makes an array of it.",
             )
@@ -379,7 +381,7 @@ def _tuples_ordered(frame: Frame, callee: Any, left: Sequence[Value], right: Seq
         # reached where all items before these are equal: Python raises there, and nowhere else
         # (of an array it asks first whether it is the same as the other)
         kind = ValueError if is_numeric(a) and is_numeric(b) else TypeError
-        error = ir.Raise(exception=kind, args=(f"{described(a)} and {described(b)} cannot be compared",))
+        error = ir.Raise(exception=kind, args=(f"{describe(a)} and {describe(b)} cannot be compared",))
         frame.ctx.builder.emit(error)
         return ir.boolean(False)
     if not more_left and not more_right:
@@ -447,9 +449,9 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
         return found
     if is_numeric(value):
         return applied(ctx, callee, (value,))
-    if isinstance(value, OneOf):
+    if isinstance(value, Union):
         return of_option(frame, value, functools.partial(unary, frame, callee))
-    raise ctx.unsupported(f"`{sign_of(callee)}` of {described(value)}", _as_numbers((value,)))
+    raise ctx.unsupported(f"`{sign_of(callee)}` of {describe(value)}", _as_numbers((value,)))
 
 
 def truth(frame: Frame, value: Value) -> ir.Operand:
@@ -462,17 +464,17 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
         return ir.boolean(True) if asked is None else truth(frame, call_method(frame, value, asked, [], {}))
     if isinstance(value, Record):
         return ir.boolean(bool(value.items))
-    if isinstance(value, Table):
+    if isinstance(value, RuntimeDict):
         return truth(frame, value.items)
-    if isinstance(value, Grown):
+    if isinstance(value, GrowableList):
         return scalars.scalar(ctx, operator.gt, (value.count, ir.integer(0)))
-    if isinstance(value, OneOf):
+    if isinstance(value, Union):
         if all(isinstance(option, Static) for option in value.options):
             return holds_for(ctx, value, lambda option: isinstance(option, Static) and bool(option.value))
         found = of_option(frame, value, functools.partial(truth, frame))
         assert isinstance(found, ir.Var | ir.Const)
         return found
-    if isinstance(value, Maybe):
+    if isinstance(value, Optional):
         held = value.value
         return both(frame, value.is_there, lambda: truth(frame, held))
     if isinstance(value, Static | TupleValue):
@@ -485,21 +487,21 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
 def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
     """One comparison; `is` and `in` are decided when the code is compiled."""
     ctx = frame.ctx
-    if name in ("Equal", "NotEqual") and (isinstance(left, OneOf) or isinstance(right, OneOf)):
+    if name in ("Equal", "NotEqual") and (isinstance(left, Union) or isinstance(right, Union)):
         same = _is_equal(frame, left, right)
         return same if name == "Equal" else scalars.negated(ctx, same)
     if name in ("Is", "IsNot"):
         same = _is_same(frame, left, right)
         return same if name == "Is" else scalars.negated(ctx, same)
-    if name in ("Equal", "NotEqual", "In", "NotIn") and isinstance(left, Maybe):
+    if name in ("Equal", "NotEqual", "In", "NotIn") and isinstance(left, Optional):
         return truth(frame, of_option(frame, as_options(left), lambda option: compare(frame, name, option, right)))
-    if name in ("Equal", "NotEqual") and isinstance(right, Maybe):
+    if name in ("Equal", "NotEqual") and isinstance(right, Optional):
         return compare(frame, name, right, left)
     if name in ("In", "NotIn"):
-        right = opened(ctx, right)
-        if isinstance(right, OneOf):
+        right = unwrap(ctx, right)
+        if isinstance(right, Union):
             return of_option(frame, right, lambda option: compare(frame, name, left, option))
-        if isinstance(left, OneOf) and _is_text(right):
+        if isinstance(left, Union) and _is_text(right):
             return of_option(frame, left, lambda option: compare(frame, name, option, right))
         if _is_text(left) and _is_text(right):
             return ir.boolean((left.value in right.value) == (name == "In"))
@@ -518,11 +520,11 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
 
 def _is_member(frame: Frame, left: Value, members: EnumMeta | Flag) -> ir.Operand:
     """Whether something known is a member of an enumeration, or a flag in one of its members, as Python has it."""
-    if isinstance(left, OneOf):
+    if isinstance(left, Union):
         return truth(frame, of_option(frame, left, lambda option: _is_member(frame, option, members)))
     if not isinstance(left, Static | ir.Const):
         raise frame.ctx.not_constant(
-            f"`in` with {described(left)} that is only known at run time, and {described(Static(members))}",
+            f"`in` with {describe(left)} that is only known at run time, and {describe(Static(members))}",
             "Compare with the values of members.",
         )
     try:
@@ -533,14 +535,14 @@ def _is_member(frame: Frame, left: Value, members: EnumMeta | Flag) -> ir.Operan
 
 def _is_equal(frame: Frame, left: Value, right: Value) -> ir.Operand:
     """Whether what is chosen at run time equals another value."""
-    one, other = (left, right) if isinstance(left, OneOf) else (right, left)
-    assert isinstance(one, OneOf)
+    one, other = (left, right) if isinstance(left, Union) else (right, left)
+    assert isinstance(one, Union)
     if not functions_in(one):
         same = of_option(frame, one, lambda option: compare(frame, "Equal", option, other))
         return truth(frame, same)
-    if isinstance(other, OneOf) and not functions_in(other):
+    if isinstance(other, Union) and not functions_in(other):
         return _is_equal(frame, other, one)
-    if isinstance(other, OneOf):
+    if isinstance(other, Union):
         found: ir.Operand = ir.boolean(False)
         for k, option in enumerate(one.options):
             is_other = functools.partial(_is_equal, frame, other, option)
@@ -550,12 +552,12 @@ def _is_equal(frame: Frame, left: Value, right: Value) -> ir.Operand:
 
 
 def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
-    one, other = (left, right) if isinstance(left, OneOf | Maybe) else (right, left)
-    if isinstance(one, OneOf) and isinstance(other, Static):
+    one, other = (left, right) if isinstance(left, Union | Optional) else (right, left)
+    if isinstance(one, Union) and isinstance(other, Static):
         return holds_for(frame.ctx, one, lambda option: isinstance(option, Static) and option.value is other.value)
-    if isinstance(one, OneOf):
+    if isinstance(one, Union):
         return truth(frame, of_option(frame, one, lambda option: _is_same(frame, option, other)))
-    if isinstance(one, Maybe):
+    if isinstance(one, Optional):
         if other != Static(None):
             raise frame.ctx.unsupported("`is` between values", "Use `is` with None, and `==` for numbers.")
         return scalars.negated(frame.ctx, one.is_there)
@@ -563,13 +565,13 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
         return ir.boolean(isinstance(left, Static) and isinstance(right, Static) and left.value is right.value)
     if isinstance(left, ir.Const) and isinstance(right, ir.Const):
         return ir.boolean(left == right)
-    if left == right and not isinstance(left, TupleValue | Record | Grown | Table):
+    if left == right and not isinstance(left, TupleValue | Record | GrowableList | RuntimeDict):
         return ir.boolean(True)
-    if is_mutable(left) and is_mutable(right) and isinstance(left.cell, Cell) and isinstance(right.cell, Cell):
+    if is_mutable(left) and is_mutable(right) and isinstance(left.cell, Ref) and isinstance(right.cell, Ref):
         known = frame.ctx.given_same
         is_one = left.cell in known and right.cell in known and known[left.cell][0] == known[right.cell][0]
         return ir.boolean(is_one or left.cell == right.cell)
-    places = [side.cell for side in (left, right) if is_mutable(side) and isinstance(side.cell, Within)]
+    places = [side.cell for side in (left, right) if is_mutable(side) and isinstance(side.cell, ItemRef)]
     if len(places) == 2 and not frame.ctx.items_are_shared:
         here, there = places
         if here.cell is not None and here.cell == there.cell and here.path == there.path:
@@ -580,9 +582,9 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
         raise ChosenChanges
     if frame.is_rule or is_array(left) != is_array(right):
         return ir.boolean(False)
-    if len(kinds) > 1 and kinds & {TupleValue, Record, Table, Grown}:
+    if len(kinds) > 1 and kinds & {TupleValue, Record, RuntimeDict, GrowableList}:
         return ir.boolean(False)
     raise frame.ctx.unsupported(
-        f"`is` of {described(left)} and {described(right)}", "Compare with `==`, or compare their contents.",
+        f"`is` of {describe(left)} and {describe(right)}", "Compare with `==`, or compare their contents.",
         why="It is not known whether Python has one object or two here.",
     )  # fmt: skip

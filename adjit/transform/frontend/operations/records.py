@@ -28,7 +28,7 @@ from adjit.rules.registry import class_of, stood_for
 from adjit.runtime.backend import members
 from adjit.runtime.library import under_cache
 from adjit.transform import ir
-from adjit.transform.frontend.heap.references import changed, kept, now
+from adjit.transform.frontend.heap.references import as_reference, latest, mutate
 from adjit.transform.frontend.operations.derivatives import arguments
 from adjit.transform.frontend.operations.seeded_generators import KINDS, drawn
 from adjit.transform.frontend.values import known_objects
@@ -38,22 +38,22 @@ from adjit.transform.frontend.values.string_arrays import is_texts, items_of_tex
 from adjit.transform.frontend.values.values import (
     Complex,
     Fields,
-    Maybe,
     Method,
+    Optional,
     Range,
     Record,
+    RuntimeDict,
     SliceValue,
     Static,
-    Table,
     TupleValue,
     Value,
-    described,
+    dereference,
+    describe,
     dtype,
     is_array,
     is_list,
     is_number,
     object_of,
-    seen,
     view_of,
 )
 from adjit.transform.ir.types import is_integer
@@ -73,7 +73,7 @@ from adjit.transform.source.structures import Unread
 # --------------------------------------------------------------------------------------------------------- from outside
 
 
-def opened(ctx: Context, value: Value) -> Value:
+def unwrap(ctx: Context, value: Value) -> Value:
     """A list, a dictionary, a set or a queue from outside as what is in it."""
     if not isinstance(value, Static):
         return value
@@ -101,9 +101,7 @@ def key_of(ctx: Context, value: Value) -> Any:
     """The Python object that is a key."""
 
     def refused(part: Value) -> errors.AdjitError:
-        return ctx.mismatch(
-            f"{described(part)} as a key of a dictionary", "Give a number, a string or a tuple of them."
-        )
+        return ctx.mismatch(f"{describe(part)} as a key of a dictionary", "Give a number, a string or a tuple of them.")
 
     if any(is_list(part) for part in (value, *(value.items if isinstance(value, TupleValue) else ()))):
         raise refused(value)
@@ -141,7 +139,7 @@ def store_in_record(frame: Frame, owner: Record, entries: Sequence[Value], value
         call_method(frame, owner, "__setitem__", [_one(entries), value], {})
         return
     state = owner.with_item(key_of(frame.ctx, _one(entries)), materialise(frame.ctx, value))
-    changed(frame, owner, state, "a store into an item")
+    mutate(frame, owner, state, "a store into an item")
 
 
 def _items(frame: Frame, owner: Record) -> Value:
@@ -166,15 +164,15 @@ def _pop(frame: Frame, owner: Record, key: Value, default: Value | None = None) 
     if name not in owner.keys and default is not None:
         return default
     found = item_of_record(frame, owner, [key])
-    changed(frame, owner, owner.without(name), "`pop`")
+    mutate(frame, owner, owner.without(name), "`pop`")
     return found
 
 
 def _setdefault(frame: Frame, owner: Record, key: Value, default: Value | None = None) -> Value:
     name = key_of(frame.ctx, key)
     if name not in owner.keys:
-        changed(frame, owner, owner.with_item(name, default or Static(None)), "`setdefault`")
-    known = now(frame, owner)
+        mutate(frame, owner, owner.with_item(name, default or Static(None)), "`setdefault`")
+    known = latest(frame, owner)
     assert isinstance(known, Record)
     return known.items[known.keys.index(name)]
 
@@ -199,7 +197,7 @@ def dictionary(frame: Frame, args: Sequence[Value], named: Mapping[str, Value]) 
     ctx = frame.ctx
     made = Record((), ())
     for given in args:
-        whole = opened(ctx, given)
+        whole = unwrap(ctx, given)
         made = merged(made, whole) if isinstance(whole, Record) else _of_pairs(frame, made, whole)
     for name, value in named.items():
         made = made.with_item(name, materialise(ctx, value))
@@ -212,7 +210,7 @@ def _of_pairs(frame: Frame, made: Record, given: Value) -> Record:
         raise frame.ctx.unsupported("a dictionary whose number of items is only known at run time", "Use arrays.")
     for pair in pairs.items:
         if not isinstance(pair, TupleValue) or len(pair.items) != 2:
-            raise frame.ctx.mismatch(f"{described(pair)} as an item of a dictionary", "Give pairs (key, value).")
+            raise frame.ctx.mismatch(f"{describe(pair)} as an item of a dictionary", "Give pairs (key, value).")
         made = made.with_item(key_of(frame.ctx, pair.items[0]), pair.items[1])
     return made
 
@@ -227,7 +225,7 @@ def merged(one: Record, other: Record) -> Record:
 
 def updated(frame: Frame, owner: Record, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """`owner.update(...)`."""
-    changed(frame, owner, merged(owner, dictionary(frame, args, named)), "`update`")
+    mutate(frame, owner, merged(owner, dictionary(frame, args, named)), "`update`")
     return Static(None)
 
 
@@ -260,7 +258,7 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
         raise without(ctx, owner, name)
     if thing is missing:
         raise ctx.unsupported(
-            f"{described(owner)} has no attribute `{name}`",
+            f"{describe(owner)} has no attribute `{name}`",
             "Check the name, or assign it first.",
             why=f"It has {', '.join(owner.keys) or 'none'}.",
         )
@@ -271,18 +269,18 @@ def _remembered(frame: Frame, owner: Record, name: str, found: Value | None) -> 
     """What a `cached_property` gives: what the object has under its name, else what the function says, from now on."""
     assert owner.of is not None
     own = class_of(owner.of)
-    if found is not None and not isinstance(found, Maybe) and found != _UNREAD:
+    if found is not None and not isinstance(found, Optional) and found != _UNREAD:
         return found
 
     def computed() -> Value:
-        made = materialise(frame.ctx, attribute_of_class(frame, now(frame, owner), own, name))
-        known = now(frame, owner)
+        made = materialise(frame.ctx, attribute_of_class(frame, latest(frame, owner), own, name))
+        known = latest(frame, owner)
         assert isinstance(known, Record)
         if known.cell is not None and name in known.keys:
-            changed(frame, known, known.with_item(name, made), f"`{name}`")
+            mutate(frame, known, known.with_item(name, made), f"`{name}`")
         return made
 
-    if not isinstance(found, Maybe):
+    if not isinstance(found, Optional):
         return computed()
     return frame.ctx.either_value(frame, found.is_there, lambda: found.value, computed)
 
@@ -318,7 +316,7 @@ def without(ctx: Context, owner: Record, name: str) -> errors.AdjitError:
     own = class_of(owner.of)
     public = getattr(own, "KNOWN", tuple(one for one in dir(own) if not one.startswith("_")))
     why = f"Known are {', '.join(public)}."
-    return ctx.unsupported(f"`{name}` of {described(owner)}", "Write the computation out with its attributes.", why)
+    return ctx.unsupported(f"`{name}` of {describe(owner)}", "Write the computation out with its attributes.", why)
 
 
 def attribute_of_jitclass(frame: Frame, owner: Static, name: str) -> Value | None:
@@ -345,7 +343,7 @@ def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
     """`owner.name = value`."""
     ctx = frame.ctx
     if not isinstance(owner, Record) or owner.of is None:
-        kind = "an object from outside" if isinstance(owner, Static) else described(owner)
+        kind = "an object from outside" if isinstance(owner, Static) else describe(owner)
         raise ctx.unsupported(
             f"assignment to an attribute of {kind}",
             "Pass the object as an argument, or return the changed values.",
@@ -362,7 +360,7 @@ def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
     params = read_attribute(owner.of, "__dataclass_params__", None)
     if params is not None and params.frozen:
         raise ctx.unsupported(f"assignment to `{name}` of a frozen dataclass", "Use dataclasses.replace.")
-    changed(frame, owner, owner.with_item(name, materialise(ctx, value)), "assignment to an attribute")
+    mutate(frame, owner, owner.with_item(name, materialise(ctx, value)), "assignment to an attribute")
 
 
 EXCEPTION_MADE = "__init__"  # of Python's own exceptions
@@ -372,7 +370,7 @@ def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], n
     """`owner.name(*args, **named)`."""
     ctx = frame.ctx
     if name == EXCEPTION_MADE:
-        changed(frame, owner, owner.with_item("args", TupleValue(tuple(args))), "`__init__`")
+        mutate(frame, owner, owner.with_item("args", TupleValue(tuple(args))), "`__init__`")
         return Static(None)
     if owner.of in KINDS:
         return drawn(frame, owner, name, args, named)
@@ -383,7 +381,7 @@ def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], n
             raise without(ctx, owner, name)
         if not isinstance(method, FunctionType):
             raise ctx.unsupported(
-                f"{described(owner)} without a method `{name}`", "Define it, or write its operations out."
+                f"{describe(owner)} without a method `{name}`", "Define it, or write its operations out."
             )
         return ctx.call(frame, Static(method), [owner, *args], named)
     if name == "update":
@@ -397,8 +395,8 @@ def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], n
 def wrong_method(ctx: Context, owner: Value, kind: type, name: str, is_known: bool) -> errors.AdjitError:
     """The refusal of a method that a container does not have, or, `is_known`, of arguments that adjit does not take."""
     if not hasattr(kind, name):
-        return ctx.mismatch(f"{described(owner)} has no method `{name}`", "Check the name.")
-    what = f"the method `{name}` of {described(owner)}"
+        return ctx.mismatch(f"{describe(owner)} has no method `{name}`", "Check the name.")
+    what = f"the method `{name}` of {describe(owner)}"
     return ctx.unsupported(f"{what} with these arguments" if is_known else what, "Write its operations out.")
 
 
@@ -459,7 +457,7 @@ def constructed(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[
         return _member(ctx, kind, args)
     check_class(ctx, kind)
     if kind is SimpleNamespace:
-        return seen(frame.env, kept(frame, dataclasses.replace(dictionary(frame, args, named), of=kind)))
+        return dereference(frame.env, as_reference(frame, dataclasses.replace(dictionary(frame, args, named), of=kind)))
     if static_attribute(kind, "__new__") is not static_attribute(object, "__new__"):
         raise ctx.unsupported(
             f"a call of the class {kind.__name__}, which has its own `__new__`",
@@ -468,18 +466,18 @@ def constructed(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[
     initial = static_attribute(kind, "__init__", None)
     if dataclasses.is_dataclass(kind) and _is_generated(kind):
         made, handed_on = _of_dataclass(frame, kind, args, named)
-        cell = kept(frame, made)
+        cell = as_reference(frame, made)
         after = static_attribute(kind, "__post_init__", None)
         if isinstance(after, FunctionType):
-            ctx.call(frame, Static(after), [seen(frame.env, cell), *handed_on], {})
-        return seen(frame.env, cell)
+            ctx.call(frame, Static(after), [dereference(frame.env, cell), *handed_on], {})
+        return dereference(frame.env, cell)
     remembered = unread(kind)
-    cell = kept(frame, Record(tuple(remembered), tuple(remembered.values()), kind))
+    cell = as_reference(frame, Record(tuple(remembered), tuple(remembered.values()), kind))
     if isinstance(initial, FunctionType):
-        ctx.call(frame, Static(initial), [seen(frame.env, cell), *args], named)
+        ctx.call(frame, Static(initial), [dereference(frame.env, cell), *args], named)
     elif args or named:
         raise ctx.fail(errors.WrongCall, f"{kind.__name__} takes no arguments", instead="Leave them out.")
-    return seen(frame.env, cell)
+    return dereference(frame.env, cell)
 
 
 def _is_generated(kind: type) -> bool:
@@ -517,7 +515,7 @@ def _of_dataclass(
 def replaced(frame: Frame, owner: Value, named: Mapping[str, Value]) -> Value:
     """`dataclasses.replace(owner, **named)`."""
     if not isinstance(owner, Record) or owner.of is None:
-        raise frame.ctx.mismatch(f"dataclasses.replace of {described(owner)}", "Give it an object of a dataclass.")
+        raise frame.ctx.mismatch(f"dataclasses.replace of {describe(owner)}", "Give it an object of a dataclass.")
     known = {f.name for f in dataclasses.fields(owner.of) if f.init}
     pairs = {n: v for n, v in zip(owner.keys, owner.items, strict=True) if n in known}
     return constructed(frame, owner.of, (), {**pairs, **named})
@@ -550,7 +548,7 @@ def parent(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 def attribute_of_parent(frame: Frame, above: Parent, name: str) -> Value:
     """`super().name`."""
-    ctx, owner = frame.ctx, now(frame, above.owner)
+    ctx, owner = frame.ctx, latest(frame, above.owner)
     assert isinstance(owner, Record)
     assert owner.of is not None
     order = owner.of.__mro__
@@ -567,7 +565,7 @@ def attribute_of_parent(frame: Frame, above: Parent, name: str) -> Value:
     if isinstance(found, FunctionType):
         return Static(Partial(Static(found), (owner,), {}))
     if found is None:
-        raise ctx.unsupported(f"{described(owner)} has no `{name}` above {above.kind.__name__}", "Check the name.")
+        raise ctx.unsupported(f"{describe(owner)} has no `{name}` above {above.kind.__name__}", "Check the name.")
     return wrap(ctx, found)
 
 
@@ -591,17 +589,17 @@ def partial(frame: Frame, args: Sequence[Value], named: Mapping[str, Value]) -> 
     """`functools.partial(function, *args, **named)`."""
     ctx = frame.ctx
     function, *rest = args
-    made = tuple(kept(frame, materialise(ctx, a)) for a in rest)
+    made = tuple(as_reference(frame, materialise(ctx, a)) for a in rest)
     ctx.holds_values |= bool(ctx.loops)
-    return Static(Partial(function, made, {n: kept(frame, materialise(ctx, v)) for n, v in named.items()}))
+    return Static(Partial(function, made, {n: as_reference(frame, materialise(ctx, v)) for n, v in named.items()}))
 
 
 def called_object(frame: Frame, thing: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
     """A call of what holds values and a function: a partial, a bound method, an object with `__call__`; else None."""
     ctx = frame.ctx
     if isinstance(thing, Partial):
-        first = [now(frame, seen(frame.env, a)) for a in thing.args]
-        given = {n: now(frame, seen(frame.env, v)) for n, v in thing.named.items()}
+        first = [latest(frame, dereference(frame.env, a)) for a in thing.args]
+        given = {n: latest(frame, dereference(frame.env, v)) for n, v in thing.named.items()}
         return ctx.call(frame, thing.function, [*first, *args], {**given, **named})
     if isinstance(thing, operator.itemgetter | operator.attrgetter):
         made = thing.__reduce__()
@@ -631,7 +629,7 @@ def is_instance(frame: Frame, value: Value, kinds: Value) -> Value:
     answers = {any(issubclass(own, kind) for kind in asked) for own in may_be}
     if len(answers) != 1:
         raise frame.ctx.unsupported(
-            f"isinstance of {described(value)} with these classes",
+            f"isinstance of {describe(value)} with these classes",
             "Decide it before the call.",
             why="Its class in Python is not known when the code is compiled.",
         )
@@ -643,7 +641,7 @@ def class_of_value(frame: Frame, value: Value) -> Value:
     kinds = classes_of(value)
     if len(kinds) != 1:
         raise frame.ctx.unsupported(
-            f"the class of {described(value)}",
+            f"the class of {describe(value)}",
             "Ask with isinstance.",
             why="It is not known at compile time whether the number is NumPy's or Python's.",
         )
@@ -658,7 +656,7 @@ def variables_of(frame: Frame, value: Value) -> Value:
         contents_read(vars(value.value))
         memory_read(value.value)
         return wrap(frame.ctx, dict(vars(value.value)))
-    raise frame.ctx.mismatch(f"vars of {described(value)}", "Give it an object with attributes.")
+    raise frame.ctx.mismatch(f"vars of {describe(value)}", "Give it an object with attributes.")
 
 
 def as_plain(whole: type) -> Callable[[Frame, Value], Value]:
@@ -677,14 +675,14 @@ def as_plain(whole: type) -> Callable[[Frame, Value], Value]:
     def handle(frame: Frame, value: Value) -> Value:
         if isinstance(value, Record) and value.of is not None and dataclasses.is_dataclass(value.of):
             return plain(frame, value)
-        raise frame.ctx.mismatch(f"{described(value)} instead of a dataclass", "Give an object of a dataclass.")
+        raise frame.ctx.mismatch(f"{describe(value)} instead of a dataclass", "Give an object of a dataclass.")
 
     return handle
 
 
 def classes_of(value: Value) -> tuple[type, ...]:
     """The classes of which a value may be in Python."""
-    if isinstance(value, Table):
+    if isinstance(value, RuntimeDict):
         of_default = collections.Counter if value.default == Static(collections.Counter) else collections.defaultdict
         kinds = {"dict": dict if value.default is None else of_default, "set": set, "deque": collections.deque}
         return (kinds[value.kind],)
@@ -740,8 +738,8 @@ def delete_attribute(frame: Frame, owner: Value, name: Value) -> Value:
         or owner.of is None
         or name.value not in owner.keys
     ):
-        raise frame.ctx.unsupported(f"`del` of this attribute of {described(owner)}", "Leave it out.")
-    changed(frame, owner, owner.without(name.value), "`del`")
+        raise frame.ctx.unsupported(f"`del` of this attribute of {describe(owner)}", "Leave it out.")
+    mutate(frame, owner, owner.without(name.value), "`del`")
     return Static(None)
 
 
@@ -764,7 +762,7 @@ def _may_have(frame: Frame, owner: Value, name: str) -> bool | None:
 
 def _of_either(ctx: Context, owner: Value, name: str) -> errors.AdjitError:
     return ctx.unsupported(
-        f"the test whether {described(owner)} has the attribute `{name}`",
+        f"the test whether {describe(owner)} has the attribute `{name}`",
         "Write `np.ndim(x) > 0` or `isinstance(x, np.ndarray)`, or decide it before the call.",
         why="It is not known at compile time whether the number is NumPy's or Python's.",
     )

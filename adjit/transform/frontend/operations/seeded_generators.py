@@ -25,7 +25,7 @@ from adjit import errors
 from adjit.rules.registry import lookup
 from adjit.transform import ir
 from adjit.transform.frontend.heap.lists import in_memory
-from adjit.transform.frontend.heap.references import changed, under_a_cell
+from adjit.transform.frontend.heap.references import in_new_reference, mutate
 from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.frame import Context, Frame, wrap
@@ -34,11 +34,11 @@ from adjit.transform.frontend.values.values import (
     Static,
     TupleValue,
     Value,
-    described,
+    dereference,
+    describe,
     object_of,
     operands_in,
     parts_of,
-    seen,
 )
 from adjit.transform.source.compile_time_execution import run_beforehand
 from adjit.transform.source.parameters import misfit
@@ -65,7 +65,7 @@ def _seeded(frame: Frame, seed: Value, make: Callable[[int], _Drawing]) -> Value
             "Pass the generator or its numbers as an argument.",
             why="Its numbers are drawn at compile time, and are the same in each call.",
         )
-    return under_a_cell(frame, _of_state(make(int(seed.value))))
+    return in_new_reference(frame, _of_state(make(int(seed.value))))
 
 
 def _of_state(generator: _Drawing) -> Record:
@@ -139,7 +139,7 @@ def _drawn(frame: Frame, owner: Record, name: str, args: Sequence[Any], named: M
         found = getattr(generator, name)(*args, **named)
     except (TypeError, ValueError) as error:
         raise frame.ctx.mismatch(f"`{name}` of a generator: {error}", "See NumPy's documentation.") from None
-    changed(frame, owner, _of_state(generator), f"`{name}`")
+    mutate(frame, owner, _of_state(generator), f"`{name}`")
     return _drawn_array(frame, found) if isinstance(found, np.ndarray) else wrap(frame.ctx, found)
 
 
@@ -184,7 +184,7 @@ def after_draws(frame: Frame, loop: cst.For | cst.While, known: Container[Any]) 
 def _draws(frame: Frame, loop: cst.For | cst.While) -> bool:
     """Whether a loop has to do with a generator that is seeded inside."""
     names = {node.value for node in inside(loop) if isinstance(node, cst.Name)}
-    values = (seen(frame.env, frame.env[name]) for name in names & frame.env.keys())
+    values = (dereference(frame.env, frame.env[name]) for name in names & frame.env.keys())
     return any(isinstance(value, Record) and value.of in KINDS for value in values)
 
 
@@ -219,7 +219,7 @@ def _constant(frame: Frame, name: str, value: Value) -> Any:
     def refused(part: Value) -> errors.AdjitError:
         asked = next((m.__name__ for m in frame.ctx.decomposed if m in _METHODS), name)
         return frame.ctx.not_constant(
-            f"`{asked}` of a random generator, with {described(part)} that is not constant",
+            f"`{asked}` of a random generator, with {describe(part)} that is not constant",
             "Pass the generator or its numbers as an argument.",
             why="Its numbers are drawn at compile time.",
         )

@@ -23,7 +23,7 @@ from adjit.transform.frontend.values.values import (
     Static,
     TupleValue,
     Value,
-    described,
+    describe,
     is_array,
     is_number,
     is_numeric,
@@ -78,7 +78,7 @@ def taken(frame: Frame, name: str, kind: str, value: Value) -> Value:
         return array_of(frame.ctx, value)
     is_taken, what = _KINDS[kind]
     if not is_taken(value):
-        raise frame.ctx.mismatch(f"{name} of {described(value)}", f"Give it {what}.")
+        raise frame.ctx.mismatch(f"{name} of {describe(value)}", f"Give it {what}.")
     return value
 
 
@@ -143,7 +143,7 @@ def dtype_argument(frame: Frame, value: Value | None, default: Type) -> Type:
         return default
     found = dtype_of(value.value) if isinstance(value, Static) else None
     if found is None:
-        raise frame.ctx.mismatch(f"{described(value)} as a dtype", "Give np.float64, np.float32 or an integer type.")
+        raise frame.ctx.mismatch(f"{describe(value)} as a dtype", "Give np.float64, np.float32 or an integer type.")
     return element_type(frame, found)
 
 

@@ -23,14 +23,14 @@ from adjit.transform import ir
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.checks import require_equal
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.unions import there
+from adjit.transform.frontend.values.unions import not_none
 from adjit.transform.frontend.values.values import (
     Complex,
     Lazy,
     Number,
     TupleValue,
     Value,
-    described,
+    describe,
     dtype,
     is_array,
     is_scalar,
@@ -165,12 +165,12 @@ def _uneven(ctx: Context) -> errors.AdjitError:
 
 def _elements(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[Any]]:
     """How many items there are in nested lists, in each level, and the numbers or arrays in them."""
-    value = there(ctx, value, "an element of an array")
+    value = not_none(ctx, value, "an element of an array")
     if is_scalar(value) or is_array(value):
         return (), [value]
     if not isinstance(value, TupleValue):
         raise ctx.unsupported(
-            f"{described(value)} as an element of an array",
+            f"{describe(value)} as an element of an array",
             "Store into an array of known shape.",
             why="The elements of np.array are numbers, in tuples and lists.",
         )

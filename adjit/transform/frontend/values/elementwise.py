@@ -26,12 +26,12 @@ from adjit.transform.frontend.values.values import (
     Index,
     Lazy,
     Method,
+    NdIndex,
     Number,
-    Paired,
-    Places,
     TupleValue,
     Value,
-    described,
+    Zip,
+    describe,
     dtype,
     is_array,
     is_complex,
@@ -49,7 +49,7 @@ def as_lazy(ctx: Context, array: Value) -> Lazy:
     if isinstance(array, Lazy):
         return array
     if not isinstance(array, Number) or not is_array(array):
-        raise ctx.mismatch(f"{described(array)} instead of an array", "Give an array.")
+        raise ctx.mismatch(f"{describe(array)} instead of an array", "Give an array.")
     shape = arrays.shape_of(ctx, array)
     return Lazy(shape, dtype(array), lambda index: arrays.load(ctx, array, index), operands_in(array))
 
@@ -227,10 +227,10 @@ def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) 
     """A lazy expression as a fresh array, also inside what is called or iterated over later; anything else as it is."""
     if isinstance(value, Method):
         return Method(materialise(ctx, value.owner), value.name)
-    if isinstance(value, Paired):
-        return Paired(tuple(p if p is None else materialise(ctx, p) for p in value.parts), value.first)
-    if isinstance(value, Places):
-        return Places(value.shape, tuple(materialise(ctx, a) for a in value.arrays), value.has_index)
+    if isinstance(value, Zip):
+        return Zip(tuple(p if p is None else materialise(ctx, p) for p in value.parts), value.first)
+    if isinstance(value, NdIndex):
+        return NdIndex(value.shape, tuple(materialise(ctx, a) for a in value.arrays), value.has_index)
     if not isinstance(value, Lazy):
         return value
     out = copied(ctx, value, name, user)
@@ -271,7 +271,7 @@ def operand(ctx: Context, value: Value) -> ir.Operand:
         )
     made = arrays.array_of(ctx, value) if isinstance(value, TupleValue) else materialise(ctx, value)
     if not isinstance(made, ir.Var | ir.Const):
-        raise ctx.unsupported(f"{described(value)} in this place", "Give a number or an array.")
+        raise ctx.unsupported(f"{describe(value)} in this place", "Give a number or an array.")
     return made
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from adjit.transform import ir
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import Lazy, Method, Paired, Places, Value
+from adjit.transform.frontend.values.values import Lazy, Method, NdIndex, Value, Zip
 
 
 def in_order(ctx: Context, evaluations: Sequence[Callable[[], Value]]) -> list[Value]:
@@ -73,9 +73,9 @@ def _sources(value: Value | None) -> Iterator[ir.Operand]:
         yield from value.sources
     elif isinstance(value, Method):
         yield from _sources(value.owner)
-    elif isinstance(value, Paired):
+    elif isinstance(value, Zip):
         for part in value.parts:
             yield from _sources(part)
-    elif isinstance(value, Places):
+    elif isinstance(value, NdIndex):
         for array in value.arrays:
             yield from _sources(array)

@@ -28,26 +28,26 @@ from adjit.transform.frontend.values.values import (
     COMMON,
     MADE_TEXT,
     WHERE_TEXTS_GO,
-    Cell,
+    ClosureCell,
     Complex,
     Followed,
-    Grown,
+    GrowableList,
     List,
     Poison,
     Record,
-    Shared,
+    Ref,
+    RuntimeDict,
     SliceValue,
     Static,
-    Table,
-    Texts,
+    StringArray,
     TupleValue,
     Value,
     View,
+    dereference,
     fields_of,
     leaves_of,
     object_of,
     parts_of,
-    seen,
 )
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
 from adjit.transform.source.external_reads import Changed, contents_read, memory_read
@@ -110,7 +110,7 @@ class Context:
         ] = {}  # the memory in which a loop made room, by list
         # what stands in several places of the arguments: for each of these a cell, with the number that all have and
         # what is in it
-        self.given_same: dict[Cell, tuple[int, Value]] = {}
+        self.given_same: dict[Ref, tuple[int, Value]] = {}
         # where in the arguments lists, dictionaries and objects stand, by the keys of their cells; and where the lists
         # of arrays do that are one array here, by the parameter and the place among its leaves
         self.given_at: dict[str, Changed] = {}
@@ -150,7 +150,7 @@ class Context:
         self.own_extents = False
         # of each loop around what is elaborated, its operations so far and what it carries
         self.bodies: list[tuple[list[ir.Op], frozenset[ir.Operand]]] = []
-        self.item_changes: dict[Cell, int] = {}  # how often items of a list were changed
+        self.item_changes: dict[Ref, int] = {}  # how often items of a list were changed
         self.in_place = False  # a list's items are put into another order
         self.put_away: set[str] = set()  # the cells of lists and objects that such a list has taken as items
         self.changes: dict[str, set[object]] = {}  # for each cell, the loops in which it is changed
@@ -318,8 +318,8 @@ class Context:
         Python, or a copy of the item, does not see it."""
         buffer = self.row_of.get(array)
         states = self.frames[-1].lists().values() if self.frames else ()
-        wholes = (state.items if isinstance(state, Table) else state for state in states)
-        if not any(isinstance(one, Grown) and any(b is buffer for b in one.buffers) for one in wholes):
+        wholes = (state.items if isinstance(state, RuntimeDict) else state for state in states)
+        if not any(isinstance(one, GrowableList) and any(b is buffer for b in one.buffers) for one in wholes):
             if not self.items_change:
                 raise ItemsChange
             raise self.unsupported(
@@ -337,7 +337,7 @@ class Context:
     def refuse_stale(self, name: str, value: Value) -> None:
         """Refuses to read an array that a list has changed, as one of its items, and that is not that item here."""
         # the memory of a list is its own
-        held = (part for part in parts_of(value) if not isinstance(part, Grown))
+        held = (part for part in parts_of(value) if not isinstance(part, GrowableList))
         for leaf in (leaf for part in held for leaf in leaves_of(part)):
             is_known = not isinstance(leaf.type, types.Array) or leaf in self.row_of
             if not is_known and not self.stale.isdisjoint((leaf, *(self.roots_of(leaf) - {KEPT}))):
@@ -466,7 +466,7 @@ def wrap(ctx: Context, thing: Any) -> Value:
         return TupleValue(tuple(wrap(ctx, part) for part in thing), fields=fields_of(type(thing)))
     if isinstance(thing, np.ndarray):
         if thing.dtype.names or thing.dtype.kind == "U":
-            return Static(thing if thing.dtype.names else Texts(thing))
+            return Static(thing if thing.dtype.names else StringArray(thing))
         type_ = _type_of_array(ctx, thing)
         if isinstance(type_.dtype, types.Complex):
             return _parts(ctx, thing)
@@ -591,17 +591,17 @@ class Frame:
     def store(self, name: str, value: Value) -> None:
         """A variable holds that from now on."""
         known = self.env.get(name)
-        self.env[known.key if isinstance(known, Shared) else name] = value
+        self.env[known.key if isinstance(known, ClosureCell) else name] = value
 
     def lookup(self, name: str) -> Value | None:
         """The value of a local variable, None if there is none of that name."""
         found = self.env.get(name)
-        if isinstance(found, Shared) and (found := self.env.get(found.key)) is None:
+        if isinstance(found, ClosureCell) and (found := self.env.get(found.key)) is None:
             raise self.ctx.unsupported(
                 f"`{name}`, which an inner function assigns, is read before it is assigned",
                 "Assign it before the inner function is defined.",
             )
-        value = found if found is None else seen(self.env, found)
+        value = found if found is None else dereference(self.env, found)
         if value is not None and (self.ctx.items_change or isinstance(value, View)):
             value = self.ctx.read_items(self, value)
         if self.ctx.stale and value is not None:

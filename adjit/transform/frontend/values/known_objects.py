@@ -30,7 +30,7 @@ from adjit.transform.frontend.values.values import (
     Static,
     TupleValue,
     Value,
-    described,
+    describe,
     is_number,
     object_of,
 )
@@ -122,7 +122,7 @@ def operated(ctx: Context, callee: Any, operands: Sequence[Value]) -> Value | No
         return None  # an integer
     if not is_of_known or (any(map(_is_float, operands)) and any(map(_is_fraction, operands))):
         return None
-    what = f"`{sign_of(callee)}` of {' and '.join(map(described, operands))}"
+    what = f"`{sign_of(callee)}` of {' and '.join(map(describe, operands))}"
     return _made(ctx, what, callee, [_object(ctx, one, what) for one in operands], {})
 
 
@@ -144,7 +144,7 @@ def _is_fraction(value: Value) -> TypeGuard[Static]:
 
 def _object(ctx: Context, value: Value, what: str) -> Any:
     def refused(part: Value) -> Exception:
-        of = f"{what}, with a value that is only known at run time" if part is value else f"{what} of {described(part)}"
+        of = f"{what}, with a value that is only known at run time" if part is value else f"{what} of {describe(part)}"
         return ctx.not_constant(of, "Convert it to numbers first: float(...), .days, .total_seconds().")
 
     if isinstance(value, TupleValue) and value.is_list:

@@ -15,19 +15,19 @@ import numpy as np
 
 from adjit.transform import ir
 from adjit.transform.frontend.values.frame import Context, structured_dtype, wrap
-from adjit.transform.frontend.values.values import Complex, SliceValue, Static, Texts, TupleValue, Value
+from adjit.transform.frontend.values.values import Complex, SliceValue, Static, StringArray, TupleValue, Value
 
 
 def is_texts(value: Value) -> TypeGuard[Static]:
     """Whether it is an array of texts."""
-    return isinstance(value, Static) and isinstance(value.value, Texts)
+    return isinstance(value, Static) and isinstance(value.value, StringArray)
 
 
 def _is_of_texts(value: Value) -> bool:
     """Whether it is a text, or has texts in it."""
     if isinstance(value, TupleValue):
         return any(map(_is_of_texts, value.items))
-    return isinstance(value, Static) and isinstance(value.value, str | Texts)
+    return isinstance(value, Static) and isinstance(value.value, str | StringArray)
 
 
 class Unknown(Exception):
@@ -37,7 +37,7 @@ class Unknown(Exception):
 def known_object(value: Value) -> Any:
     """The object that a value stands for, which is known while compiling."""
     if isinstance(value, Static):
-        return value.value.array if isinstance(value.value, Texts) else value.value
+        return value.value.array if isinstance(value.value, StringArray) else value.value
     if isinstance(value, ir.Const):
         return value.value
     if isinstance(value, Complex) and isinstance(value.real, ir.Const) and isinstance(value.imag, ir.Const):

@@ -19,11 +19,11 @@ from adjit.transform import ir
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.checks import require
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import Maybe, OneOf, Static, Value, may_be_chosen
+from adjit.transform.frontend.values.values import Optional, Static, Union, Value, may_be_chosen
 
 
 @overload
-def as_options(value: Maybe) -> OneOf: ...
+def as_options(value: Optional) -> Union: ...
 
 
 @overload
@@ -32,12 +32,12 @@ def as_options(value: Value) -> Value: ...
 
 def as_options(value: Value) -> Value:
     """What may be None as one of two options, the other of which is None; anything else as it is."""
-    return OneOf((value.value, Static(None)), value.is_there) if isinstance(value, Maybe) else value
+    return Union((value.value, Static(None)), value.is_there) if isinstance(value, Optional) else value
 
 
 def functions_in(value: Value) -> tuple[Static, ...]:
     """The functions, texts and members of enumerations that a value may be, none if it is something else."""
-    options = value.options if isinstance(value, OneOf) else (value,)
+    options = value.options if isinstance(value, Union) else (value,)
     found = tuple(option for option in options if isinstance(option, Static) and may_be_chosen(option))
     return found if len(found) == len(options) else ()
 
@@ -57,7 +57,7 @@ def number_type(options: Sequence[Any]) -> types.Type:
     return types.boolean if len(options) == 2 else types.intp
 
 
-def renumbered(ctx: Context, value: OneOf, places: Sequence[int], count: int) -> ir.Operand:
+def renumbered(ctx: Context, value: Union, places: Sequence[int], count: int) -> ir.Operand:
     """What says which of `count` options a value is, that is one of others, which have these places among them."""
     if len(value.options) == count and list(places) == list(range(count)):
         return value.which
@@ -73,7 +73,7 @@ def number(place: int, count: int) -> ir.Const:
     return ir.boolean(place == 0) if count == 2 else ir.integer(place)
 
 
-def narrowed(ctx: Context, value: OneOf, fits: Callable[[Value], bool]) -> Value | None:
+def narrowed(ctx: Context, value: Union, fits: Callable[[Value], bool]) -> Value | None:
     """What is left of it where it is known to be one that fits; None if that tells nothing."""
     kept = [option for option in value.options if fits(option)]
     if not kept or len(kept) == len(value.options):
@@ -82,10 +82,10 @@ def narrowed(ctx: Context, value: OneOf, fits: Callable[[Value], bool]) -> Value
         return kept[0]
     # where it is none of these, nobody asks
     places = [kept.index(option) if fits(option) else 0 for option in value.options]
-    return OneOf(tuple(kept), renumbered(ctx, value, places, len(kept)))
+    return Union(tuple(kept), renumbered(ctx, value, places, len(kept)))
 
 
-def fitting(ctx: Context, value: OneOf, fits: Callable[[Value], bool], error: type[Exception], says: str) -> Value:
+def fitting(ctx: Context, value: Union, fits: Callable[[Value], bool], error: type[Exception], says: str) -> Value:
     """What is chosen, as one of the options that fit; of the others, the error is raised as it runs, as in Python."""
     rest = narrowed(ctx, value, fits)
     if rest is None:
@@ -94,17 +94,17 @@ def fitting(ctx: Context, value: OneOf, fits: Callable[[Value], bool], error: ty
     return rest
 
 
-def there(ctx: Context, value: Value, what: str) -> Value:
+def not_none(ctx: Context, value: Value, what: str) -> Value:
     """A value that is not None; what may be None raises TypeError when it is, as in Python."""
-    if isinstance(value, OneOf) and not functions_in(value):
+    if isinstance(value, Union) and not functions_in(value):
         return fitting(ctx, value, lambda option: option != Static(None), TypeError, f"{what} is None")
-    if not isinstance(value, Maybe):
+    if not isinstance(value, Optional):
         return value
     require(ctx, value.is_there, TypeError, f"{what} is None")
     return value.value
 
 
-def holds_for(ctx: Context, value: OneOf, question: Callable[[Value], bool]) -> ir.Operand:
+def holds_for(ctx: Context, value: Union, question: Callable[[Value], bool]) -> ir.Operand:
     """Whether what is chosen is one of which that is so."""
     holds = [question(option) for option in value.options]
     if all(holds) or not any(holds):
@@ -117,7 +117,7 @@ def holds_for(ctx: Context, value: OneOf, question: Callable[[Value], bool]) -> 
     return found
 
 
-def is_option(ctx: Context, value: OneOf, place: int) -> ir.Operand:
+def is_option(ctx: Context, value: Union, place: int) -> ir.Operand:
     """Whether it is the one in that place."""
     if len(value.options) == 2:
         return value.which if place == 0 else scalars.negated(ctx, value.which)

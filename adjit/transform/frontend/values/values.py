@@ -37,14 +37,14 @@ class Followed:
 
 
 @dataclass(frozen=True)
-class Running(Static):
+class RuntimeGenerator(Static):
     """A generator of random numbers that is an argument, so that it draws when the program runs."""
 
     generator: ir.Var
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class StringArray:
     """An array of texts, in a `Static`."""
 
     array: Any
@@ -82,7 +82,7 @@ class TupleValue:
     items: tuple[Value, ...]
     is_list: bool = False
     fields: tuple[str, ...] = ()
-    cell: Cell | Within | View | Copied | None = None
+    cell: Ref | ItemRef | View | Copied | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Record:
     keys: tuple[Any, ...]
     items: tuple[Value, ...]
     of: type | None = None
-    cell: Cell | Within | View | Copied | None = None
+    cell: Ref | ItemRef | View | Copied | None = None
 
     def get(self, key: Any) -> Value | None:
         return self.items[self.keys.index(key)] if key in self.keys else None
@@ -110,7 +110,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Ref:
     """A list, a dictionary or an object as the variables hold it that name it: what is in it now, the frame knows under
     `key`."""
 
@@ -125,7 +125,7 @@ CELL = "%list"
 
 
 @dataclass(frozen=True)
-class Shared:
+class ClosureCell:
     """A variable that functions defined inside assign, as all see it that call these: its value stands under `key`."""
 
     number: int
@@ -141,14 +141,14 @@ COMMON = (CELL, SHARED)  # how keys begin under which all functions under way fi
 
 
 @dataclass(frozen=True)
-class Within:
+class ItemRef:
     """A list or an object that is an item of a list that grows, or part of one, as the variables hold it that name it.
 
     cell: of the list, None for one that has no name; index: of the item, from 0 on; path: which part of the item it is,
     as the places of parts in parts.
     """
 
-    cell: Cell | None
+    cell: Ref | None
     index: ir.Operand
     path: tuple[int, ...] = ()
 
@@ -166,12 +166,12 @@ class View:
     """`d.keys()`, `d.values()` or `d.items()` as a variable holds it: what is in the dictionary now; or, as
     'attributes', `vars(obj)`."""
 
-    cell: Cell | Within
+    cell: Ref | ItemRef
     part: str
 
 
 @dataclass(frozen=True)
-class Table:
+class RuntimeDict:
     """A dictionary, a set or a queue whose members are found at run time: the list of its pairs, members or items.
 
     kind: 'dict', 'set' or 'deque'; or 'iterator' of a list, with the place that it has come to as its limit. default:
@@ -182,11 +182,11 @@ class Table:
     items: List
     default: Static | None = None
     limit: ir.Operand | None = None
-    cell: Cell | Within | Copied | None = None
+    cell: Ref | ItemRef | Copied | None = None
 
 
 @dataclass(frozen=True)
-class Grown:
+class GrowableList:
     """A list whose length is known at run time only: of items that are put together like `item`, of which each leaf has
     an array, with one more axis in front, of which the first `count` belong to the list.
 
@@ -196,8 +196,8 @@ class Grown:
     item: Shape
     buffers: tuple[ir.Operand, ...]
     count: ir.Operand
-    cell: Cell | Within | View | Copied | None = None
-    shares: frozenset[Cell] = frozenset()
+    cell: Ref | ItemRef | View | Copied | None = None
+    shares: frozenset[Ref] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +236,7 @@ class Complex:
 
 
 Number = ir.Operand | Complex
-List = TupleValue | Grown
+List = TupleValue | GrowableList
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ ENDLESS = ir.integer(2**62)  # where a range stops that does not end
 
 
 @dataclass(frozen=True)
-class Paired:
+class Zip:
     """enumerate and zip: several things iterated over together; None stands for the counter of enumerate."""
 
     parts: tuple[Value | None, ...]
@@ -275,7 +275,7 @@ class Paired:
 
 
 @dataclass(frozen=True)
-class Places:
+class NdIndex:
     """np.ndindex, np.ndenumerate and np.nditer: the places of an array of this shape, in C order.
 
     Each gives its index, the elements there of these arrays, or, of ndenumerate, both.
@@ -294,7 +294,7 @@ class SliceValue:
 
 
 @dataclass(frozen=True)
-class OneOf:
+class Union:
     """One of several functions, texts, objects, tuples, ..., which one is known at run time only.
 
     which: of two, whether it is the first; of more, its number. What is in an option is undefined where it is another.
@@ -305,7 +305,7 @@ class OneOf:
 
 
 @dataclass(frozen=True)
-class Maybe:
+class Optional:
     """None, or a value, which of the two is known at run time only."""
 
     is_there: ir.Operand
@@ -333,22 +333,22 @@ class Poison:
 Value = (
     Number
     | Static
-    | OneOf
-    | Maybe
+    | Union
+    | Optional
     | TupleValue
-    | Grown
+    | GrowableList
     | Record
-    | Table
-    | Cell
-    | Shared
-    | Within
+    | RuntimeDict
+    | Ref
+    | ClosureCell
+    | ItemRef
     | View
     | Lazy
     | Flat
     | Method
     | Range
-    | Paired
-    | Places
+    | Zip
+    | NdIndex
     | SliceValue
     | Poison
 )
@@ -368,8 +368,8 @@ class Stream:
     run: Callable[..., None] | None = None
     make: Callable[..., Value] | None = None
     at: Callable[[ir.Operand], Value] | None = None
-    spent: Cell | None = None
-    through: frozenset[Cell | Within] = frozenset()
+    spent: Ref | None = None
+    through: frozenset[Ref | ItemRef] = frozenset()
 
 
 def as_stream(value: Value) -> Stream | None:
@@ -383,29 +383,29 @@ WHERE_TEXTS_GO = "Write it in the raise, assert, print, warning or log call, or 
 MADE_BEFORE = Poison("It is a list of an earlier iteration of the loop.")
 
 
-def seen(env: Mapping[str, Value], value: Value) -> Value:
+def dereference(env: Mapping[str, Value], value: Value) -> Value:
     """A value with what is in its lists now, but for items of lists that grow, which are read from memory."""
-    if isinstance(value, Cell):
+    if isinstance(value, Ref):
         state = env.get(value.key, MADE_BEFORE)
         if isinstance(state, TupleValue | Record):
-            return replace(state, items=tuple(seen(env, one) for one in state.items), cell=value)
-        if isinstance(state, Table):
-            whole = seen(env, state.items)
+            return replace(state, items=tuple(dereference(env, one) for one in state.items), cell=value)
+        if isinstance(state, RuntimeDict):
+            whole = dereference(env, state.items)
             assert isinstance(whole, List)
             return replace(state, items=whole, cell=value)
-        return replace(state, cell=value) if isinstance(state, Grown) else state
-    if isinstance(value, View) and isinstance(value.cell, Cell):
-        return view_of(seen(env, value.cell), value.part)
-    if isinstance(value, Table):
-        whole = seen(env, value.items)
+        return replace(state, cell=value) if isinstance(state, GrowableList) else state
+    if isinstance(value, View) and isinstance(value.cell, Ref):
+        return view_of(dereference(env, value.cell), value.part)
+    if isinstance(value, RuntimeDict):
+        whole = dereference(env, value.items)
         return replace(value, items=whole) if isinstance(whole, List) else value
     if isinstance(value, TupleValue | Record):
-        items = tuple(seen(env, one) for one in value.items)
+        items = tuple(dereference(env, one) for one in value.items)
         return value if ir.same(items, value.items) else replace(value, items=items)
-    return of_options(value, lambda option: seen(env, option)) if isinstance(value, OneOf) else value
+    return of_options(value, lambda option: dereference(env, option)) if isinstance(value, Union) else value
 
 
-def of_options(value: OneOf, change: Callable[[Value], Value]) -> OneOf:
+def of_options(value: Union, change: Callable[[Value], Value]) -> Union:
     """What is chosen at run time, with each option as `change` makes it."""
     options = tuple(map(change, value.options))
     return value if ir.same(options, value.options) else replace(value, options=options)
@@ -415,21 +415,25 @@ def view_of(value: Value, part: str) -> Value:
     """The list of the keys, the values or the items of a dictionary, or the dictionary of an object's attributes."""
     if part == "attributes":
         assert isinstance(value, Record)
-        cell = View(value.cell, part) if isinstance(value.cell, Cell | Within) else value.cell
+        cell = View(value.cell, part) if isinstance(value.cell, Ref | ItemRef) else value.cell
         return replace(value, of=None, cell=cell)
     if isinstance(value, Record) and value.of is None:
         own = value.cell if not isinstance(value.cell, View) else None
-        value = Table("dict", pairs_of(value), cell=own)
-    if not isinstance(value, Table):
+        value = RuntimeDict("dict", pairs_of(value), cell=own)
+    if not isinstance(value, RuntimeDict):
         return value
-    cell = View(value.cell, part) if isinstance(value.cell, Cell | Within) else None
-    if isinstance(value.items, Grown):
+    cell = View(value.cell, part) if isinstance(value.cell, Ref | ItemRef) else None
+    if isinstance(value.items, GrowableList):
         whole = value.items
         key, given = whole.item.parts
         count = leaf_count(key)
         if part == "keys":
-            return Grown(key, whole.buffers[:count], whole.count, cell)
-        return replace(whole, cell=cell) if part == "items" else Grown(given, whole.buffers[count:], whole.count, cell)
+            return GrowableList(key, whole.buffers[:count], whole.count, cell)
+        return (
+            replace(whole, cell=cell)
+            if part == "items"
+            else GrowableList(given, whole.buffers[count:], whole.count, cell)
+        )
     if part == "items":
         return TupleValue(value.items.items, cell=cell)
     place = 0 if part == "keys" else 1
@@ -439,7 +443,7 @@ def view_of(value: Value, part: str) -> Value:
 
 def unordered(value: Value) -> Value:
     """The members of a set, for what does not ask for their order; anything else as it is."""
-    return replace(value.items, cell=None) if isinstance(value, Table) and value.kind == "set" else value
+    return replace(value.items, cell=None) if isinstance(value, RuntimeDict) and value.kind == "set" else value
 
 
 def pairs_of(value: Record) -> TupleValue:
@@ -455,13 +459,13 @@ def key_value(key: Any) -> Value:
     return const(key) if isinstance(key, bool | int | float) else Static(key)
 
 
-def is_mutable(value: Value) -> TypeGuard[TupleValue | Grown | Record | Table]:
+def is_mutable(value: Value) -> TypeGuard[TupleValue | GrowableList | Record | RuntimeDict]:
     """Whether it is a list, a dictionary or an object, of which all who have it see what becomes of it."""
-    return is_list(value) or isinstance(value, Record | Table)
+    return is_list(value) or isinstance(value, Record | RuntimeDict)
 
 
 def is_list(value: Value) -> TypeGuard[List]:
-    return isinstance(value, Grown) or (isinstance(value, TupleValue) and value.is_list)
+    return isinstance(value, GrowableList) or (isinstance(value, TupleValue) and value.is_list)
 
 
 def is_array(value: Value) -> bool:
@@ -536,7 +540,7 @@ LEAF = Shape("leaf")
 ROW = Shape("ragged", fields=(1, True))  # a list of numbers in a list, of a length of its own
 
 
-def described(value: Value) -> str:
+def describe(value: Value) -> str:
     """What a value is, for a message."""
     if isinstance(value, TupleValue):
         if value.fields:
@@ -544,14 +548,14 @@ def described(value: Value) -> str:
         return f"{'a list' if value.is_list else 'a tuple'} of {len(value.items)}"
     if isinstance(value, Record):
         return "a dictionary" if value.of is None else f"an object of the class {value.of.__name__}"
-    if isinstance(value, Table):
+    if isinstance(value, RuntimeDict):
         return {"dict": "a dictionary", "set": "a set", "deque": "a deque", "iterator": "an iterator"}[value.kind]
     if isinstance(value, Method):
         return f"the method `{value.name}`"
-    if isinstance(value, Running):
+    if isinstance(value, RuntimeGenerator):
         return "a generator of random numbers"
-    if isinstance(value, OneOf):
-        return f"a choice at run time between {' and '.join(map(described, value.options))}"
+    if isinstance(value, Union):
+        return f"a choice at run time between {' and '.join(map(describe, value.options))}"
     if isinstance(value, Static):
         return _described_object(value.value)
     return _DESCRIBED.get(type(value)) or ("an array" if is_array(value) else "a number")
@@ -560,19 +564,19 @@ def described(value: Value) -> str:
 _DESCRIBED: Mapping[type, str] = {
     Complex: "a complex number",
     Range: "a range",
-    Paired: "a result of enumerate or zip",
-    Places: "a result of np.ndindex, np.ndenumerate or np.nditer",
+    Zip: "a result of enumerate or zip",
+    NdIndex: "a result of np.ndindex, np.ndenumerate or np.nditer",
     SliceValue: "a slice",
     Poison: "a value whose type depends on the path taken",
-    Grown: "a list",
-    Maybe: "a value that may be None at run time",
+    GrowableList: "a list",
+    Optional: "a value that may be None at run time",
 }
 
 
 def _described_object(thing: Any) -> str:
     if thing is None or thing is Ellipsis:
         return "None" if thing is None else "`...`"
-    if isinstance(thing, str | Texts):
+    if isinstance(thing, str | StringArray):
         return "a string" if isinstance(thing, str) else "an array of strings"
     if isinstance(thing, Stream):
         return f"an iterator, of {thing.__name__}"
@@ -591,17 +595,17 @@ def structure(value: Value) -> Shape:
         return Shape("list" if value.is_list else "tuple", tuple(structure(v) for v in value.items), value.fields)
     if isinstance(value, Complex):
         return Shape("complex")
-    if isinstance(value, OneOf):
+    if isinstance(value, Union):
         return Shape("chosen", tuple(map(structure, value.options)))
-    if isinstance(value, Maybe):
+    if isinstance(value, Optional):
         return Shape("maybe", (structure(value.value),))
-    if isinstance(value, Grown):
+    if isinstance(value, GrowableList):
         return Shape("grown", (_with_axes(value.item, iter(value.buffers)),))
     if isinstance(value, Record):
         return Shape("record", tuple(structure(v) for v in value.items), value.keys, value.of)
-    if isinstance(value, Table):
+    if isinstance(value, RuntimeDict):
         return Shape("table", (structure(value.items),), (value.kind, value.default, value.limit is not None))
-    if isinstance(value, Within):
+    if isinstance(value, ItemRef):
         return Shape("within", (value.cell, value.path))
     return Shape("poison", (value.elsewhere(),)) if isinstance(value, Poison) else Shape("static", (value,))
 
@@ -681,7 +685,7 @@ def options_in(shape: Shape) -> tuple[Shape, ...]:
 def _is_option(shape: Shape) -> bool:
     if shape.kind == "static":
         (held,) = shape.parts
-        return isinstance(held, Cell) or may_be_chosen(held)
+        return isinstance(held, Ref) or may_be_chosen(held)
     is_one = shape.kind in ("tuple", "list", "record", "grown", "table")
     return is_one and all(part.kind != "static" or _is_option(part) for part in shape.parts)
 
@@ -772,15 +776,15 @@ def leaves_of(value: Value) -> list[ir.Operand]:
         return [leaf for v in value.items for leaf in leaves_of(v)]
     if isinstance(value, Complex):
         return [value.real, value.imag]
-    if isinstance(value, Grown):
+    if isinstance(value, GrowableList):
         return [*value.buffers, value.count]
-    if isinstance(value, Maybe):
+    if isinstance(value, Optional):
         return [value.is_there, *leaves_of(value.value)]
-    if isinstance(value, Table):
+    if isinstance(value, RuntimeDict):
         return [*leaves_of(value.items), *([] if value.limit is None else [value.limit])]
-    if isinstance(value, Within):
+    if isinstance(value, ItemRef):
         return [value.index]
-    return [value.which, *(leaf for v in value.options for leaf in leaves_of(v))] if isinstance(value, OneOf) else []
+    return [value.which, *(leaf for v in value.options for leaf in leaves_of(v))] if isinstance(value, Union) else []
 
 
 def object_of(value: Value, refused: Callable[[Value], Exception]) -> Any:
@@ -794,9 +798,9 @@ def object_of(value: Value, refused: Callable[[Value], Exception]) -> Any:
 
 def parts_of(value: Value) -> list[Value]:
     """What is in a tuple and in the tuples in it, in order; of what is no tuple, that."""
-    if isinstance(value, Table):
+    if isinstance(value, RuntimeDict):
         return parts_of(value.items)
-    if isinstance(value, OneOf):
+    if isinstance(value, Union):
         return [
             value,
             *(part for option in value.options if not isinstance(option, Static) for part in parts_of(option)),
@@ -830,19 +834,19 @@ def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
     if shape.kind == "complex":
         return Complex(next(rest), next(rest))
     if shape.kind == "grown":
-        return Grown(shape.parts[0], tuple(next(rest) for _ in range(leaf_count(shape.parts[0]))), next(rest))
+        return GrowableList(shape.parts[0], tuple(next(rest) for _ in range(leaf_count(shape.parts[0]))), next(rest))
     if shape.kind == "table":
         kind, default, is_limited = shape.fields
         items = rebuild(shape.parts[0], rest)
-        assert isinstance(items, List | Cell)
-        return Table(kind, items, default, next(rest) if is_limited else None)  # type: ignore[arg-type]
+        assert isinstance(items, List | Ref)
+        return RuntimeDict(kind, items, default, next(rest) if is_limited else None)  # type: ignore[arg-type]
     if shape.kind == "chosen":
         which = next(rest)
-        return OneOf(tuple(rebuild(part, rest) for part in shape.parts), which)
+        return Union(tuple(rebuild(part, rest) for part in shape.parts), which)
     if shape.kind == "maybe":
-        return Maybe(next(rest), rebuild(shape.parts[0], rest))
+        return Optional(next(rest), rebuild(shape.parts[0], rest))
     if shape.kind == "within":
         cell, path = shape.parts
-        return Within(cell, next(rest), path)
+        return ItemRef(cell, next(rest), path)
     value: Value = shape.parts[0]
     return value

@@ -20,13 +20,13 @@ import libcst as cst
 from adjit.transform import ir
 from adjit.transform.frontend.arrays import indexing
 from adjit.transform.frontend.heap.iterators import all_of_stream
-from adjit.transform.frontend.heap.references import changed, kept, now
+from adjit.transform.frontend.heap.references import as_reference, latest, mutate
 from adjit.transform.frontend.library import dicts_and_sets
 from adjit.transform.frontend.library.builtins import known_items, so_many
 from adjit.transform.frontend.library.output import named_text
 from adjit.transform.frontend.library.reductions import put_into
 from adjit.transform.frontend.numba.declared_types import variable
-from adjit.transform.frontend.operations.containers import drained, extended, get_item, item_at, listed, set_item
+from adjit.transform.frontend.operations.containers import exhaust, extended, get_item, item_at, set_item, to_list
 from adjit.transform.frontend.operations.control import do_for_option, of_option, unless_left
 from adjit.transform.frontend.operations.operators import BINARY, binary, in_place
 from adjit.transform.frontend.operations.records import set_attribute
@@ -35,20 +35,20 @@ from adjit.transform.frontend.values.checks import require
 from adjit.transform.frontend.values.elementwise import materialise, store_all
 from adjit.transform.frontend.values.evaluation_order import settled
 from adjit.transform.frontend.values.frame import Frame
-from adjit.transform.frontend.values.unions import fitting, there
+from adjit.transform.frontend.values.unions import fitting, not_none
 from adjit.transform.frontend.values.values import (
-    Grown,
+    GrowableList,
     Lazy,
     Method,
+    NdIndex,
     Number,
-    OneOf,
-    Paired,
-    Places,
     Record,
+    RuntimeDict,
     SliceValue,
-    Table,
     TupleValue,
+    Union,
     Value,
+    Zip,
     as_stream,
     is_array,
     is_list,
@@ -58,16 +58,16 @@ from adjit.transform.frontend.values.values import (
 from adjit.transform.frontend.walk.calls import attribute
 from adjit.transform.frontend.walk.expressions import (
     evaluate,
+    evaluate_or_none,
     subscript_entries,
     subscript_place,
-    whole,
 )
 
 
 def assignment(frame: Frame, node: cst.Assign) -> None:
     if named_text(frame, node, evaluate):
         return
-    value = whole(frame, node.value)
+    value = evaluate_or_none(frame, node.value)
     unless_left(frame, functools.partial(_assigned, frame, node, value))
 
 
@@ -77,7 +77,7 @@ def _assigned(frame: Frame, node: cst.Assign, value: Value) -> None:
         value = materialise(frame.ctx, value)
     elif isinstance(targets[0], cst.Subscript):
         value = _named_item(frame, targets[0], value)
-    value = value if as_stream(value) is None else kept(frame, value)
+    value = value if as_stream(value) is None else as_reference(frame, value)
     for target in targets:
         assign(frame, target, value)
         if isinstance(target, cst.Name):
@@ -87,7 +87,7 @@ def _assigned(frame: Frame, node: cst.Assign, value: Value) -> None:
 
 def annotated_assignment(frame: Frame, node: cst.AnnAssign) -> None:
     if node.value is not None:
-        value = whole(frame, node.value)
+        value = evaluate_or_none(frame, node.value)
         unless_left(frame, lambda: assign(frame, node.target, value))
 
 
@@ -129,28 +129,30 @@ def _updated_part(
 ) -> None:
     """`container[...] op= value` or `container.name op= value`."""
     ctx = frame.ctx
-    if isinstance(container, OneOf):
-        do_for_option(frame, container, lambda option: _updated_part(frame, node, target, callee, now(frame, option)))
+    if isinstance(container, Union):
+        do_for_option(
+            frame, container, lambda option: _updated_part(frame, node, target, callee, latest(frame, option))
+        )
         return
     if isinstance(target, cst.Subscript):
-        if isinstance(container, Grown) or (isinstance(container, TupleValue) and container.is_list):
+        if isinstance(container, GrowableList) or (isinstance(container, TupleValue) and container.is_list):
             entries = subscript_entries(frame, target)
             old = item_at(frame, container, entries)
             value = evaluate(frame, node.value)
 
             def put_item(new: Value) -> None:
-                set_item(frame, now(frame, container), entries, new)
+                set_item(frame, latest(frame, container), entries, new)
 
             unless_left(frame, lambda: _updated(frame, old, callee, value, put_item))
             return
-        if isinstance(container, Record | Table):
+        if isinstance(container, Record | RuntimeDict):
             entries = subscript_entries(frame, target)
             old = dicts_and_sets.item_of(frame, container, entries)
             value = evaluate(frame, node.value)
 
             def put(new: Value) -> None:
-                owner = now(frame, container)
-                assert isinstance(owner, Record | Table)
+                owner = latest(frame, container)
+                assert isinstance(owner, Record | RuntimeDict)
                 dicts_and_sets.store(frame, owner, entries, new)
 
             unless_left(frame, lambda: _updated(frame, old, callee, value, put))
@@ -168,7 +170,7 @@ def _updated_part(
     value = evaluate(frame, node.value)
 
     def set_new(new: Value) -> None:
-        set_attribute(frame, now(frame, container), name, new)
+        set_attribute(frame, latest(frame, container), name, new)
 
     unless_left(frame, lambda: _updated(frame, old, callee, value, set_new))
 
@@ -176,7 +178,7 @@ def _updated_part(
 def _updated(frame: Frame, old: Value, callee: Any, value: Value, store: Callable[[Value], None]) -> None:
     """`place op= value` of an item of a list or a dictionary, or of an attribute, which holds `old`; `store`: in what
     is there now, which the value may have changed."""
-    old = now(frame, old)
+    old = latest(frame, old)
     if _list_updated(frame, old, callee, value):
         return
     if isinstance(old, Number) and is_array(old):
@@ -196,7 +198,7 @@ def _list_updated(frame: Frame, old: Value, callee: Any, value: Value) -> bool:
         return True
     made = binary(frame, callee, old, value)
     assert is_list(made)
-    changed(frame, old, made, "`*=`", keeps_places=True)
+    mutate(frame, old, made, "`*=`", keeps_places=True)
     return True
 
 
@@ -233,7 +235,7 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
         _put(frame, target, evaluate(frame, target.value), value, mark)
         return
     if isinstance(target, cst.Tuple | cst.List):
-        value = all_of_stream(frame, there(ctx, value, "the value"))
+        value = all_of_stream(frame, not_none(ctx, value, "the value"))
         starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)
         for element, item in zip(target.elements, items, strict=True):
@@ -244,33 +246,33 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
 
 def _put(frame: Frame, target: cst.Subscript | cst.Attribute, owner: Value, value: Value, mark: int) -> None:
     """`owner[...] = value` or `owner.name = value`; after so many operations the value was there."""
-    if isinstance(owner, OneOf):
+    if isinstance(owner, Union):
         value = materialise(frame.ctx, value)
-        do_for_option(frame, owner, lambda option: _put(frame, target, now(frame, option), value, mark))
+        do_for_option(frame, owner, lambda option: _put(frame, target, latest(frame, option), value, mark))
     elif isinstance(target, cst.Attribute):
         set_attribute(frame, owner, target.attr.value, value)
     elif is_list(owner):
         set_item(frame, owner, subscript_entries(frame, target), value)
-    elif isinstance(owner, Record | Table):
+    elif isinstance(owner, Record | RuntimeDict):
         dicts_and_sets.store(frame, owner, subscript_entries(frame, target), value)
     else:
         place = subscript_place(frame, target, owner)
-        indexing.write(frame.ctx, place, settled(frame.ctx, there(frame.ctx, value, "the value"), mark))
+        indexing.write(frame.ctx, place, settled(frame.ctx, not_none(frame.ctx, value, "the value"), mark))
 
 
 def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> Sequence[Value]:
     """The items for `count` targets, of which the `starred` one takes all that the others leave."""
-    ctx, value = frame.ctx, drained(frame, value) if isinstance(value, Record) else value
-    if isinstance(value, OneOf):
+    ctx, value = frame.ctx, exhaust(frame, value) if isinstance(value, Record) else value
+    if isinstance(value, Union):
         fits = functools.partial(_has_so_many, count=count, is_least=starred is not None)
         value = fitting(ctx, value, fits, ValueError, "a wrong number of values to unpack")
-    if isinstance(value, OneOf):
+    if isinstance(value, Union):
         found = of_option(frame, value, lambda o: TupleValue(tuple(_unpacked(frame, o, count, starred))))
         assert isinstance(found, TupleValue)
         return found.items
     items = known_items(frame, value)
     if items is None and starred is not None:
-        return _with_rest(frame, listed(frame, value), starred, count - 1 - starred)
+        return _with_rest(frame, to_list(frame, value), starred, count - 1 - starred)
     if items is None:
         return so_many(frame, value, count)
     if starred is not None and len(items) >= count - 1:
@@ -287,10 +289,10 @@ def _has_so_many(value: Value, count: int, is_least: bool) -> bool:
     return have >= count - 1 if is_least else have == count
 
 
-def _with_rest(frame: Frame, whole: Grown | TupleValue, before: int, after: int) -> Sequence[Value]:
+def _with_rest(frame: Frame, whole: GrowableList | TupleValue, before: int, after: int) -> Sequence[Value]:
     """Items from the start, the list of those between, items at the end. ValueError, as in Python, of too few."""
     ctx = frame.ctx
-    if isinstance(whole, Grown):
+    if isinstance(whole, GrowableList):
         fits = scalars.scalar(ctx, operator.ge, (whole.count, ir.integer(before + after)))
         require(ctx, fits, ValueError, f"not at least {before + after} values to unpack")
     places = (*range(before), *range(-after, 0))
@@ -302,7 +304,7 @@ def _with_rest(frame: Frame, whole: Grown | TupleValue, before: int, after: int)
 def bind(frame: Frame, name: str, value: Value, is_item: bool = False) -> None:
     """`name = value`."""
     value = named(frame, name, variable(frame, name, value), is_item)
-    frame.store(name, kept(frame, value))
+    frame.store(name, as_reference(frame, value))
     if not frame.is_rule:
         frame.ctx.bound.append((name, frame.ctx.builder.origin, value))
 
@@ -310,7 +312,7 @@ def bind(frame: Frame, name: str, value: Value, is_item: bool = False) -> None:
 def named(frame: Frame, name: str, value: Value, is_item: bool = False) -> Value:
     """The value under the user's name, where it has none yet; lazy arrays are computed."""
     ctx = frame.ctx
-    if isinstance(value, Lazy | Method | Paired | Places):
+    if isinstance(value, Lazy | Method | Zip | NdIndex):
         return materialise(ctx, value, name, user=True)
     if not isinstance(value, ir.Var) or value.user or frame.is_rule:
         return value

@@ -52,7 +52,7 @@ from adjit.transform.frontend.heap.iterators import all_of_stream, asked_one_by_
 from adjit.transform.frontend.heap.lists import displayed, elements
 from adjit.transform.frontend.heap.mutation_during_iteration import looked_at
 from adjit.transform.frontend.heap.record_arrays import field, field_of, has_fields, is_records
-from adjit.transform.frontend.heap.references import now, viewed_now
+from adjit.transform.frontend.heap.references import current_view, latest
 from adjit.transform.frontend.library.cuda import CudaName, attribute_of_cuda, call_of_cuda, check_called, in_kernel
 from adjit.transform.frontend.library.dicts_and_sets import is_keyed
 from adjit.transform.frontend.library.dicts_and_sets import method as method_of_table
@@ -78,7 +78,7 @@ from adjit.transform.frontend.numba.overloads import (
     implemented,
     method_implemented,
 )
-from adjit.transform.frontend.operations.containers import list_method, listed
+from adjit.transform.frontend.operations.containers import list_method, to_list
 from adjit.transform.frontend.operations.control import checkpointed, for_option, of_option
 from adjit.transform.frontend.operations.derivatives import InnerPullback, arguments, asked, called, placed, pulled
 from adjit.transform.frontend.operations.operators import applied, product, spelt_out, truth
@@ -95,8 +95,8 @@ from adjit.transform.frontend.operations.records import (
     constructed,
     has,
     method_of,
-    opened,
     partial,
+    unwrap,
 )
 from adjit.transform.frontend.values import complexes, known_objects
 from adjit.transform.frontend.values.argument_binding import bound, element_type, taken
@@ -113,19 +113,19 @@ from adjit.transform.frontend.values.values import (
     Complex,
     Fields,
     Flat,
-    Grown,
+    GrowableList,
     Lazy,
     Method,
-    OneOf,
     Range,
     Record,
-    Running,
+    RuntimeDict,
+    RuntimeGenerator,
     Shape,
     Static,
-    Table,
     TupleValue,
+    Union,
     Value,
-    described,
+    describe,
     dtype,
     fields_of,
     is_array,
@@ -162,19 +162,19 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         return of_cuda
     if isinstance(owner, Record):
         return attribute_of_record(frame, owner, name)
-    if isinstance(owner, OneOf):
+    if isinstance(owner, Union):
         says = f"the value that is chosen at run time has no attribute `{name}`"
         rest = fitting(ctx, owner, lambda option: has(option, name), AttributeError, says)
-        if not isinstance(rest, OneOf):
+        if not isinstance(rest, Union):
             return attribute(frame, rest, name)
         if any(_gives_method(option, name) for option in rest.options):
             return Method(rest, name)
         return of_option(frame, rest, lambda option: attribute(frame, option, name))
     if isinstance(owner, Static) and isinstance(owner.value, Parent):
         return attribute_of_parent(frame, owner.value, name)
-    if isinstance(owner, Running):
+    if isinstance(owner, RuntimeGenerator):
         return Method(owner, name)
-    if isinstance(owner, Grown) and has_fields(owner):
+    if isinstance(owner, GrowableList) and has_fields(owner):
         return owner.count if name == "size" else field_of(ctx, owner, name)
     if isinstance(owner, Static) and is_records(owner) and name in owner.value.dtype.names:
         return field(ctx, owner, name)
@@ -191,7 +191,7 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
             shown = getattr(owner.value, "__name__", repr(owner.value))
             raise ctx.unsupported(f"{shown} has no attribute `{name}`", "Check the name.")
         return wrap(ctx, read_attribute(owner.value, name))
-    if isinstance(owner, Table) and name == "maxlen" and owner.kind == "deque":
+    if isinstance(owner, RuntimeDict) and name == "maxlen" and owner.kind == "deque":
         return Static(None) if owner.limit is None else owner.limit
     if isinstance(owner, Flat):
         if name == "copy":
@@ -233,15 +233,15 @@ def _method_of(frame: Frame, owner: Value, name: str) -> Value:
     if is_own:
         return Method(owner, name) if found is None else found
     # (what a dictionary would have if it were a counter is refused where it is called)
-    kinds = (*classes_of(owner), *([Counter] if isinstance(owner, Table) else []))
+    kinds = (*classes_of(owner), *([Counter] if isinstance(owner, RuntimeDict) else []))
     if not kinds or name in METHODS or name in HOST_METHODS or any(callable(getattr(k, name, None)) for k in kinds):
         return Method(owner, name)
     if not any(hasattr(kind, name) for kind in kinds):
         is_of_arrays = bool({list, tuple} & {*kinds}) and hasattr(np.ndarray, name)
         instead = f"Make it an array: np.array(...) has `{name}`." if is_of_arrays else "Check the name."
-        raise frame.ctx.unsupported(f"{described(owner)} has no attribute `{name}`", instead)
+        raise frame.ctx.unsupported(f"{describe(owner)} has no attribute `{name}`", instead)
     raise frame.ctx.unsupported(
-        f"the attribute `{name}` of {described(owner)}",
+        f"the attribute `{name}` of {describe(owner)}",
         "Decide it before the call, and pass the decision as an argument.",
         why="The memory layout of an array is not known when the code is compiled.",
     )
@@ -254,7 +254,7 @@ def _gives_method(owner: Value, name: str) -> bool:
         return name not in owner.keys and isinstance(thing, FunctionType | functools._lru_cache_wrapper)
     if isinstance(owner, TupleValue) and isinstance(owner.fields, Fields):
         return name not in owner.fields
-    return isinstance(owner, Record | TupleValue | Table | Grown)
+    return isinstance(owner, Record | TupleValue | RuntimeDict | GrowableList)
 
 
 def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
@@ -266,10 +266,10 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return call_method(frame, function, "__call__", args, named)
     if (called_by := method_of(function, "__call__")) is not None:
         return ctx.call(frame, Static(called_by), [function, *args], named)
-    if isinstance(function, OneOf):
+    if isinstance(function, Union):
         return _one_of(frame, function, args, named)
     if not isinstance(function, Static):
-        raise ctx.unsupported(f"a call of {described(function)}", "Call a function.")
+        raise ctx.unsupported(f"a call of {describe(function)}", "Call a function.")
     callee = function.value
     if (by_address := called_by_address(frame, callee, args, named)) is not None:
         return by_address
@@ -402,7 +402,7 @@ _OF_RAGGED = (np.concatenate, np.hstack)
 
 def _unless_ragged(ctx: Context, value: Value) -> Value:
     """What NumPy sees of a value, but for a list of arrays of different lengths, which is no array."""
-    return value if isinstance(value, Grown) and value.item.kind == "ragged" else elements(ctx, value)
+    return value if isinstance(value, GrowableList) and value.item.kind == "ragged" else elements(ctx, value)
 
 
 def takes_none(function: Value) -> bool:
@@ -410,7 +410,7 @@ def takes_none(function: Value) -> bool:
     value is."""
     if isinstance(function, Method):
         # of a list, a dictionary or an object, which may hold it
-        return isinstance(function.owner, TupleValue | Record | Table | Grown | OneOf)
+        return isinstance(function.owner, TupleValue | Record | RuntimeDict | GrowableList | Union)
     callee = function.value if isinstance(function, Static) else None
     return isinstance(callee, LocalFunction) or (callee is not None and (_asks(callee) or _is_of_user(callee)))
 
@@ -449,10 +449,10 @@ def _run_through(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
         if (found := in_turn(frame, callee, args, named)) is not None:
             return found
         args = [all_of_stream(frame, one) for one in args]
-    return INTRINSICS[callee](frame, [viewed_now(frame, one) for one in args], dict(named))
+    return INTRINSICS[callee](frame, [current_view(frame, one) for one in args], dict(named))
 
 
-def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+def _one_of(frame: Frame, function: Union, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A call of one of several functions."""
     given, keywords = _computed(frame.ctx, args, named)
     return of_option(frame, function, lambda option: call(frame, option, given, keywords))
@@ -526,7 +526,7 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return _by_rule(frame, method, of_class, [Static(callee), *args], named)
     outer = getattr(callee, "__self__", None)
     if isinstance(outer, list | dict | MappingProxyType) and callee.__name__ in _READING:
-        return _method(frame, Method(opened(ctx, Static(outer)), callee.__name__), args, named)
+        return _method(frame, Method(unwrap(ctx, Static(outer)), callee.__name__), args, named)
     # bound, or as `str.upper`
     if isinstance(outer, str | re.Pattern | re.Match) or getattr(callee, "__objclass__", None) is str:
         return of_text(frame, callee, args, named)
@@ -570,7 +570,7 @@ def _run(ctx: Context, function: Any, args: Sequence[Value]) -> Value:
     """What a helper of rules makes of values that are known."""
 
     def refused(part: Value) -> errors.AdjitError:
-        return ctx.unsupported(f"{described(part)} where a string or a literal is needed", "Write that in the call.")
+        return ctx.unsupported(f"{describe(part)} where a string or a literal is needed", "Write that in the call.")
 
     try:
         return wrap(ctx, function(*(object_of(a, refused) for a in args)))
@@ -629,7 +629,7 @@ _READING = frozenset(("items", "keys", "values", "get", "copy", "index", "count"
 def _with_fields(frame: Frame, owner: TupleValue, named: Mapping[str, Value]) -> Value:
     """`owner._replace(**named)`."""
     if unknown := sorted(named.keys() - set(owner.fields)):
-        raise frame.ctx.mismatch(f"{described(owner)} has no field {unknown[0]}", "Check the name.")
+        raise frame.ctx.mismatch(f"{describe(owner)} has no field {unknown[0]}", "Check the name.")
     items = (named.get(name, item) for name, item in zip(owner.fields, owner.items, strict=True))
     return dataclasses.replace(owner, items=tuple(materialise(frame.ctx, one) for one in items))
 
@@ -689,13 +689,13 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
         )
     if isinstance(callee, type):
         raise ctx.unsupported(
-            f"a call of {described(Static(callee))}",
+            f"a call of {describe(Static(callee))}",
             "Use a class that adjit knows, or define a class.",
             why="adjit knows list, tuple, dict, set, deque, Counter, defaultdict and OrderedDict.",
         )
     if not callable(callee) or not _is_hashable(callee):
         raise ctx.unsupported(
-            f"a call of {described(Static(callee))}",
+            f"a call of {describe(Static(callee))}",
             "Call a function, or an object of a class that defines __call__.",
         )
 
@@ -724,7 +724,7 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
 
     other = next((a for a in (*args, *named.values()) if not is_array(a) and not is_number(a)), None)
     if named or other is not None:
-        given = f"argument `{next(iter(named))}`" if other is None else described(other)
+        given = f"argument `{next(iter(named))}`" if other is None else describe(other)
         raise unknown(f"{name}, of {given}")
     operands = [operand(ctx, a) for a in args]
     known = callee if name in dir(builtins) else compiled(callee)
@@ -944,7 +944,7 @@ def _by_position(frame: Frame, callee: Any, named: Mapping[str, Value]) -> error
 def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     ctx = frame.ctx
     # what is computed for the call may have changed it
-    owner = now(frame, method.owner)
+    owner = latest(frame, method.owner)
     if frame.is_compiled and not has(owner, method.name):
         found = method_implemented(frame, owner, method.name, args, named)
         if found is not None:
@@ -953,7 +953,7 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         of_texts = made_of_texts(ctx, getattr(np.ndarray, method.name), [owner, *args], named)
         assert of_texts is not None
         return of_texts
-    if isinstance(owner, OneOf):
+    if isinstance(owner, Union):
         given, keywords = _computed(ctx, args, named)
         return of_option(frame, owner, lambda o: call(frame, attribute(frame, o, method.name), given, keywords))
     if is_complex(owner):
@@ -964,23 +964,25 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         # Python's integers have 64 bits
         owner = converted(ctx, owner, types.intp)
     if method.name == "tolist" and is_array(owner) and not is_complex(owner) and 0 < ndim(owner) < 3:
-        rows = listed(frame, owner)
-        if not isinstance(rows, Grown):
+        rows = to_list(frame, owner)
+        if not isinstance(rows, GrowableList):
             # so many as are known
             assert isinstance(rows, TupleValue)
-            lists = tuple(listed(frame, one) if is_array(one) else one for one in rows.items)
+            lists = tuple(to_list(frame, one) if is_array(one) else one for one in rows.items)
             return dataclasses.replace(rows, items=lists)
         return dataclasses.replace(rows, item=Shape("row", (LEAF,))) if ndim(owner) == 2 else rows
     if is_number(owner) and method.name in ("conjugate", "conj", "item", "tolist"):
         return owner
-    if isinstance(owner, Running):
+    if isinstance(owner, RuntimeGenerator):
         return _drawn(frame, owner, method.name, args, named)
-    args = [all_of_stream(frame, a) for a in args] if isinstance(owner, Table | TupleValue | Grown) else args
+    args = (
+        [all_of_stream(frame, a) for a in args] if isinstance(owner, RuntimeDict | TupleValue | GrowableList) else args
+    )
     if not isinstance(owner, Record) or is_keyed(owner):
         behind = len if method.name == "__len__" else _operator(method.name)
         if behind is not None:
             return ctx.call(frame, Static(behind), [owner, *args], named)
-    if isinstance(owner, Record | Table):
+    if isinstance(owner, Record | RuntimeDict):
         if is_keyed(owner):
             return method_of_table(frame, owner, method.name, args, dict(named))
         assert isinstance(owner, Record)
@@ -989,10 +991,10 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         return _with_fields(frame, owner, named)
     if isinstance(owner, TupleValue) and (of_class := method_of(owner, method.name)) is not None:
         return ctx.call(frame, Static(of_class), [owner, *args], named)
-    if isinstance(owner, TupleValue | Grown):
+    if isinstance(owner, TupleValue | GrowableList):
         return list_method(frame, owner, method.name, args, dict(named))
     if not is_array(owner):
-        raise ctx.unsupported(f"the method `{method.name}` of {described(owner)}", _WRITE_OUT)
+        raise ctx.unsupported(f"the method `{method.name}` of {describe(owner)}", _WRITE_OUT)
     args = [elements(ctx, displayed(ctx, a)) for a in args]
     own = METHODS.get(method.name) or HOST_METHODS.get(method.name)
     if own is not None:
@@ -1009,7 +1011,9 @@ def _operator(name: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
-def _drawn(frame: Frame, owner: Running, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+def _drawn(
+    frame: Frame, owner: RuntimeGenerator, name: str, args: Sequence[Value], named: Mapping[str, Value]
+) -> Value:
     """A draw of a generator that is an argument, when the program runs."""
     ctx, method = frame.ctx, getattr(np.random.Generator, name, None)
     entry = lookup(method)

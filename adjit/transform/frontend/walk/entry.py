@@ -30,7 +30,7 @@ from adjit.transform.frontend.arrays.shaping import copied_whole
 from adjit.transform.frontend.heap.escape_check import check_trips
 from adjit.transform.frontend.heap.lists import elements
 from adjit.transform.frontend.heap.record_arrays import records_of
-from adjit.transform.frontend.heap.references import held_by, kept, read_items
+from adjit.transform.frontend.heap.references import as_reference, held_by, read_items
 from adjit.transform.frontend.library.cuda import check_result, in_threads, kernel_of
 from adjit.transform.frontend.library.launches import Launched
 from adjit.transform.frontend.numba.declared_types import of_body, returned, taken, type_of_value
@@ -55,22 +55,22 @@ from adjit.transform.frontend.values.frame import (
     RunsThroughChanges,
     wrap,
 )
-from adjit.transform.frontend.values.unions import functions_in, there
+from adjit.transform.frontend.values.unions import functions_in, not_none
 from adjit.transform.frontend.values.values import (
     LEAF,
-    Cell,
+    ClosureCell,
     Complex,
-    Grown,
+    GrowableList,
     Number,
     Record,
-    Running,
+    Ref,
+    RuntimeDict,
+    RuntimeGenerator,
     Shape,
-    Shared,
     Static,
-    Table,
     TupleValue,
     Value,
-    described,
+    describe,
     fields_of,
     is_array,
     is_scalar,
@@ -81,12 +81,12 @@ from adjit.transform.frontend.values.values import (
 )
 from adjit.transform.frontend.walk.calls import attribute, call
 from adjit.transform.frontend.walk.exceptions import handed_on
-from adjit.transform.frontend.walk.expressions import whole
+from adjit.transform.frontend.walk.expressions import evaluate_or_none
 from adjit.transform.frontend.walk.recursion import as_loop
 from adjit.transform.frontend.walk.statements import block, collected, comprehension, for_each
 from adjit.transform.frontend.walk.view_copies import read_only, without_detached
 from adjit.transform.ir.types import array_type_of, part_type, tuple_parts, tuple_type, unliteral
-from adjit.transform.rewrite.define_undefined import defined_where_measured
+from adjit.transform.rewrite.define_undefined import define_undefined
 from adjit.transform.rewrite.notes import Elaborated, note
 from adjit.transform.source.derivative import (
     Enclosed,
@@ -263,7 +263,7 @@ def _elaborated(
             with in_threads(ctx) if ctx.kernel is not None else contextlib.nullcontext():
                 result, _ = _body(ctx, source, seen_by_body, False, False)
             if ctx.kernel is None:
-                result = _lists_as_arrays(ctx, there(ctx, result, "the result"))
+                result = _lists_as_arrays(ctx, not_none(ctx, result, "the result"))
                 if result == Static(None) and ir.raises(ir.Region((), tuple(ops), ())):
                     result = ir.Const(0.0, types.float64)  # which no call gets to see
         except (RecursionError, errors.TypeMismatch) as error:
@@ -314,7 +314,7 @@ def _elaborated(
     bound = tuple((name, origin, final(part)) for name, origin, part in parts if isinstance(part, ir.Var | ir.Const))
     derived = tuple((tuple(map(final, taken)), tuple(map(final, found))) for taken, found in ctx.derived)
     note(Elaborated(made, bound, derived))
-    return defined_where_measured(made if kernel is not None else _without_side_effects(ctx, made, source))
+    return define_undefined(made if kernel is not None else _without_side_effects(ctx, made, source))
 
 
 def _yielding_what_it_stores(function: ir.Function, hidden: int) -> ir.Function:
@@ -379,7 +379,7 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
     if isinstance(type_, types.Dispatcher):
         return var, Static(type_.dispatcher)
     if isinstance(type_, types.NumPyRandomGeneratorType):
-        return var, Running(np.random.Generator, var)
+        return var, RuntimeGenerator(np.random.Generator, var)
     return var, var
 
 
@@ -421,9 +421,9 @@ def _same(ctx: Context, layout: Layout, value: Value) -> Value:
     """An argument, or a part of one, with a cell that says where else it stands, if it does."""
     if not layout.same:
         return value
-    assert isinstance(value, TupleValue | Record | Grown)
+    assert isinstance(value, TupleValue | Record | GrowableList)
     ctx.cells += 1
-    cell = Cell(ctx.cells)
+    cell = Ref(ctx.cells)
     ctx.given_same[cell] = layout.same, value
     return dataclasses.replace(value, cell=cell)
 
@@ -442,7 +442,7 @@ def _table(ctx: Context, item: Layout, leaves: Iterator[Value]) -> Value:
     buffers = tuple(column for column in columns if isinstance(column, ir.Var | ir.Const))
     if len(buffers) < len(columns):
         raise ctx.unsupported("a long list of complex numbers as an argument", "Pass an array: np.array(...).")
-    return Grown(_shape(item), buffers, ctx.shape(buffers[0])[0])
+    return GrowableList(_shape(item), buffers, ctx.shape(buffers[0])[0])
 
 
 def _shape(layout: Layout) -> Shape:
@@ -460,7 +460,7 @@ def _shape(layout: Layout) -> Shape:
 def _lists_as_arrays(ctx: Context, value: Value) -> Value:
     """A result in which each list of numbers, or of arrays of one shape, is the array that np.array makes of it: SciPy
     takes lists so, and a Jacobian of one is a matrix."""
-    if isinstance(value, Grown):
+    if isinstance(value, GrowableList):
         return materialise(ctx, elements(ctx, value))
     if not isinstance(value, TupleValue):
         return value
@@ -490,10 +490,12 @@ def result_of(source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Op
         if isinstance(part, Static) and part.value is None:
             return None
         raise errors.Unsupported(
-            f"{source.name} returns {described(part)}",
+            f"{source.name} returns {describe(part)}",
             source.place(source.node),
             "A result consists of numbers and arrays, in tuples or lists.",
-            "Return what is in it, as a tuple." if isinstance(part, Record | Table) else "Leave it out of the result.",
+            "Return what is in it, as a tuple."
+            if isinstance(part, Record | RuntimeDict)
+            else "Leave it out of the result.",
         )
 
     return tree(value), yields
@@ -612,7 +614,7 @@ def _body(
         if len(ctx.frames) == 1:
             for cell, (_, state) in ctx.given_same.items():
                 held_by(frame, cell, state)  # type: ignore[arg-type]
-        own = {name: kept(frame, value) for name, value in env.items()}
+        own = {name: as_reference(frame, value) for name, value in env.items()}
         frame.constants = {name: v.value for name, v in env.items() if isinstance(v, ir.Const) and not ir.is_array(v)}
         frame.env.update(own)
         if len(ctx.frames) == 1:
@@ -626,9 +628,9 @@ def _body(
 
 def _given_at(frame: Frame, value: Value, name: str, path: tuple[int, ...] = ()) -> Iterator[tuple[str, Changed]]:
     """The keys of the cells of the lists, dictionaries and objects in an argument, and where these stand."""
-    if isinstance(value, Cell):
+    if isinstance(value, Ref):
         key, value = value.key, frame.env[value.key]
-        yield key, (name, path, isinstance(value, Grown))
+        yield key, (name, path, isinstance(value, GrowableList))
     if isinstance(value, TupleValue | Record):
         for place, part in enumerate(value.items):
             yield from _given_at(frame, part, name, (*path, place))
@@ -643,7 +645,7 @@ def _run_body(frame: Frame, source: FunctionSource) -> Value:
     if not is_rule:
         ctx.builder.origin = source.origin(source.node)
     frame.begins(source.node.body)
-    value = whole(frame, source.node.body)
+    value = evaluate_or_none(frame, source.node.body)
     # what a derivative rule gives is added to an adjoint at once, or put into an array by who asked for it
     return value if frame.weak else materialise(ctx, value, "result")
 
@@ -655,7 +657,7 @@ def _of_lambda(frame: Frame, node: cst.Lambda) -> Value:
     if own and not (around and around.filename == own.filename and around.line <= own.line <= around.end_line):
         # it was written in another statement than the one that calls it
         ctx.builder.origin = own
-    return materialise(ctx, whole(frame, node.body))
+    return materialise(ctx, evaluate_or_none(frame, node.body))
 
 
 def _statements(frame: Frame, name: str, node: cst.FunctionDef, around: Around = dict) -> Value:
@@ -725,7 +727,7 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     if node in ctx.recursive:
         _check_recursive(frame, function)
     with ctx.entered(frame), _under_way(ctx, function.name, (node, home, *_told_apart(ctx, given))):
-        values = {n: kept(frame, materialise(ctx, v)) for n, v in given.items()}
+        values = {n: as_reference(frame, materialise(ctx, v)) for n, v in given.items()}
         frame.env.update(values)
         if isinstance(node, cst.Lambda):
             found = _of_lambda(frame, node)
@@ -747,7 +749,7 @@ def _check_shared(ctx: Context, function: LocalFunction, shared: Sequence[str]) 
         if function.node not in ctx.assigning:
             raise AssignsFromAfar(function.node)
         around = function.frame.visible()
-        if all(isinstance(around.get(name), Shared) for name in shared):
+        if all(isinstance(around.get(name), ClosureCell) for name in shared):
             return
     what = f"a call of {function.name} from another function; it assigns to the enclosing `{shared[0]}`"
     raise ctx.unsupported(what, "Return the new value.")
@@ -757,7 +759,7 @@ def _check_recursive(frame: Frame, function: LocalFunction) -> None:
     """Refuses a function that becomes a loop with stacks, which would read shared variables after the call of itself
     that a statement makes."""
     names = (each.value for each in inside(function.node.body, ()) if isinstance(each, cst.Name))
-    if several := [name for name in names if isinstance(frame.env.get(name), Shared)]:
+    if several := [name for name in names if isinstance(frame.env.get(name), ClosureCell)]:
         _refuse_recursive(frame, function.name, several[0])
 
 
@@ -778,7 +780,7 @@ def _share(frame: Frame, node: cst.FunctionDef) -> None:
         if any(frame.source is each for each in ctx.recursive.values()):
             _refuse_recursive(frame, frame.source.name, name)
         ctx.cells += 1
-        shared = Shared(ctx.cells, name)
+        shared = ClosureCell(ctx.cells, name)
         if name in frame.env:
             frame.env[shared.key] = frame.env[name]
         frame.env[name] = shared

@@ -34,14 +34,23 @@ import numpy as np
 from adjit import errors
 from adjit.rules.numpy.linalg.triangular import is_positive_definite
 from adjit.transform import ir
-from adjit.transform.frontend.heap.references import kept
+from adjit.transform.frontend.heap.references import as_reference
 from adjit.transform.frontend.library.output import text_of
 from adjit.transform.frontend.operations import control
 from adjit.transform.frontend.operations.operators import either
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import CallRaises, Frame
-from adjit.transform.frontend.values.values import MADE_TEXT, Poison, Record, Static, TupleValue, Value, is_array, seen
+from adjit.transform.frontend.values.values import (
+    MADE_TEXT,
+    Poison,
+    Record,
+    Static,
+    TupleValue,
+    Value,
+    dereference,
+    is_array,
+)
 from adjit.transform.frontend.walk.expressions import condition, evaluate
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.source.external_reads import static_attribute
@@ -221,7 +230,7 @@ def _leave(
     frame.env[control.RAISED] = ir.boolean(True)
     frame.env[control.EXCEPTION] = ir.integer(ctx.thrown.index(kind))
     if handler.node.name is not None:
-        frame.env[control.THROWN] = kept(frame, _exception(frame, kind, arguments))
+        frame.env[control.THROWN] = as_reference(frame, _exception(frame, kind, arguments))
 
 
 def _exception(frame: Frame, kind: type[BaseException], arguments: Sequence[cst.BaseExpression]) -> Value:
@@ -239,9 +248,9 @@ def _exception(frame: Frame, kind: type[BaseException], arguments: Sequence[cst.
     own = static_attribute(kind, "__init__", None)
     if not isinstance(own, FunctionType):
         return made
-    cell = kept(frame, made)
+    cell = as_reference(frame, made)
     outer, frame.ctx.makes_error = frame.ctx.makes_error, True
-    frame.ctx.call(frame, Static(own), [seen(frame.env, cell), *args], {})
+    frame.ctx.call(frame, Static(own), [dereference(frame.env, cell), *args], {})
     frame.ctx.makes_error = outer
     return cell
 

@@ -29,7 +29,7 @@ from adjit.transform.frontend.heap.iterators import all_of_stream, of_items
 from adjit.transform.frontend.heap.lists import columns, contents, elements, joined
 from adjit.transform.frontend.heap.mutation_during_iteration import looked_at
 from adjit.transform.frontend.heap.record_arrays import field_of, has_fields, is_records, part_of_records
-from adjit.transform.frontend.heap.references import kept, viewed_now
+from adjit.transform.frontend.heap.references import as_reference, current_view
 from adjit.transform.frontend.library import dicts_and_sets
 from adjit.transform.frontend.library.builtins import part_of_range, so_many
 from adjit.transform.frontend.library.cuda import is_kernel
@@ -37,7 +37,7 @@ from adjit.transform.frontend.library.launches import configured
 from adjit.transform.frontend.library.output import LEVELS, literal_text, said, says
 from adjit.transform.frontend.library.standard_library import of_text
 from adjit.transform.frontend.numba.declared_types import variable
-from adjit.transform.frontend.operations.containers import drained, item_at, listed
+from adjit.transform.frontend.operations.containers import exhaust, item_at, to_list
 from adjit.transform.frontend.operations.control import conditional, either_value, of_option, unless_changing
 from adjit.transform.frontend.operations.operators import (
     BINARY,
@@ -50,7 +50,7 @@ from adjit.transform.frontend.operations.operators import (
     truth,
     unary,
 )
-from adjit.transform.frontend.operations.records import call_method, is_instance, keys, members_of, opened
+from adjit.transform.frontend.operations.records import call_method, is_instance, keys, members_of, unwrap
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.arrays import shape_of
 from adjit.transform.frontend.values.elementwise import copied, materialise
@@ -58,30 +58,30 @@ from adjit.transform.frontend.values.evaluation_order import in_order, settled
 from adjit.transform.frontend.values.foreign_libraries import refuse_foreign
 from adjit.transform.frontend.values.frame import Context, Frame, Guess, LocalFunction, wrap
 from adjit.transform.frontend.values.string_arrays import is_texts, made_of_texts
-from adjit.transform.frontend.values.unions import as_options, fitting, narrowed, there
+from adjit.transform.frontend.values.unions import as_options, fitting, narrowed, not_none
 from adjit.transform.frontend.values.values import (
     MADE_TEXT,
     WHERE_TEXTS_GO,
     Flat,
-    Grown,
+    GrowableList,
     List,
-    Maybe,
     Number,
-    OneOf,
+    Optional,
     Range,
     Record,
+    RuntimeDict,
     SliceValue,
     Static,
-    Table,
     TupleValue,
+    Union,
     Value,
     as_stream,
-    described,
+    dereference,
+    describe,
     is_array,
     is_number,
     is_scalar,
     ndim,
-    seen,
 )
 from adjit.transform.frontend.walk.calls import attribute, call, takes_none
 from adjit.transform.ir.types import is_integer
@@ -92,7 +92,7 @@ from adjit.transform.source.syntax import names_read, nonlocals
 
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
     """The value of an expression; TypeError where it is None as it runs."""
-    return there(frame.ctx, whole(frame, node), _called_so(node))
+    return not_none(frame.ctx, evaluate_or_none(frame, node), _called_so(node))
 
 
 def _called_so(node: cst.BaseExpression) -> str:
@@ -100,7 +100,7 @@ def _called_so(node: cst.BaseExpression) -> str:
     return f"`{node.value}`" if isinstance(node, cst.Name) else "this expression as a value"
 
 
-def whole(frame: Frame, node: cst.BaseExpression) -> Value:
+def evaluate_or_none(frame: Frame, node: cst.BaseExpression) -> Value:
     """The value of an expression, also where it may be None."""
     ctx = frame.ctx
     outer = ctx.node, ctx.frame
@@ -120,7 +120,7 @@ def condition(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
     """An expression in a condition, as a boolean operand."""
     if isinstance(node, cst.BooleanOperation):
         return _decision(frame, node)
-    return truth(frame, whole(frame, node))
+    return truth(frame, evaluate_or_none(frame, node))
 
 
 Facts = Mapping[str, Value]
@@ -162,9 +162,9 @@ def _variable(node: cst.BaseExpression) -> str:
 
 def _without_none(ctx: Context, value: Value | None) -> Value | None:
     """What is left of a value that may be None if it is not; None where nothing is known of that."""
-    if isinstance(value, Maybe):
+    if isinstance(value, Optional):
         return value.value
-    return narrowed(ctx, value, lambda option: option != Static(None)) if isinstance(value, OneOf) else None
+    return narrowed(ctx, value, lambda option: option != Static(None)) if isinstance(value, Union) else None
 
 
 def _of_class(frame: Frame, node: cst.Call) -> tuple[Facts, Facts]:
@@ -173,12 +173,12 @@ def _of_class(frame: Frame, node: cst.Call) -> tuple[Facts, Facts]:
     variable = frame.env.get(names[0].value) if len(names) == 2 and isinstance(names[0], cst.Name) else None
     value = as_options(variable) if variable is not None else None
     asks = isinstance(node.func, cst.Name) and node.func.value == "isinstance"
-    if not asks or not isinstance(value, OneOf) or evaluate(frame, node.func) != Static(isinstance):
+    if not asks or not isinstance(value, Union) or evaluate(frame, node.func) != Static(isinstance):
         return {}, {}
     kinds = evaluate(frame, names[1])
 
     def is_one(option: Value) -> bool:
-        return is_instance(frame, seen(frame.env, option), kinds) == ir.boolean(True)
+        return is_instance(frame, dereference(frame.env, option), kinds) == ir.boolean(True)
 
     yes, no = narrowed(frame.ctx, value, is_one), narrowed(frame.ctx, value, lambda option: not is_one(option))
     name = names[0].value  # type: ignore[attr-defined]
@@ -239,12 +239,12 @@ def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
     before: List = TupleValue((), is_a_list)  # what ends with items that are not known one by one
     items: list[Value] = []
     for element in node.elements:
-        value = whole(frame, element.value)
+        value = evaluate_or_none(frame, element.value)
         if not isinstance(element, cst.StarredElement):
-            items.append(materialise(ctx, value) if as_stream(value) is None else kept(frame, value))
+            items.append(materialise(ctx, value) if as_stream(value) is None else as_reference(frame, value))
             continue
-        value = listed(frame, value) if is_a_list else all_of_stream(frame, value)
-        if is_a_list and isinstance(value, Grown):
+        value = to_list(frame, value) if is_a_list else all_of_stream(frame, value)
+        if is_a_list and isinstance(value, GrowableList):
             before = joined(ctx, joined(ctx, before, TupleValue(tuple(items), is_list=True)), value)
             items = []
         else:
@@ -283,10 +283,10 @@ def _set(frame: Frame, node: cst.Set) -> Value:
         value = evaluate(frame, element.value)
         if not isinstance(element, cst.StarredElement):
             more: List = TupleValue((materialise(frame.ctx, value),), is_list=True)
-        elif isinstance(value, Table) and value.kind == "set":
+        elif isinstance(value, RuntimeDict) and value.kind == "set":
             more = value.items  # in whatever order
         else:
-            more = listed(frame, value)
+            more = to_list(frame, value)
         members = joined(frame.ctx, members, more)
     return dicts_and_sets.as_set(frame, members)
 
@@ -297,21 +297,21 @@ def _set_comprehension(frame: Frame, node: cst.SetComp) -> Value:
 
 def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRED) -> tuple[Value, ...]:
     """What `*` stands for before a value."""
-    value = members_of(frame.ctx, opened(frame.ctx, all_of_stream(frame, value)))
+    value = members_of(frame.ctx, unwrap(frame.ctx, all_of_stream(frame, value)))
     value = keys(frame, value) if isinstance(value, Record) else value
     if is_array(value) and ndim(value) > 0:
         extent = shape_of(frame.ctx, value)[0]
         if isinstance(extent, ir.Const) and extent.value <= MOST_STARRED:
             return tuple(so_many(frame, value, int(extent.value)))
     if not isinstance(value, TupleValue):
-        raise frame.ctx.not_constant(f"`*` before {described(value)}", instead, node=node)
+        raise frame.ctx.not_constant(f"`*` before {describe(value)}", instead, node=node)
     return value.items
 
 
 def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
-    value = materialise(frame.ctx, whole(frame, node.value))
+    value = materialise(frame.ctx, evaluate_or_none(frame, node.value))
     assert isinstance(node.target, cst.Name)
-    frame.store(node.target.value, kept(frame, variable(frame, node.target.value, value)))
+    frame.store(node.target.value, as_reference(frame, variable(frame, node.target.value, value)))
     return frame.lookup(node.target.value) or value
 
 
@@ -321,7 +321,7 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
     listed = (*params.posonly_params, *params.params, *params.kwonly_params)
     # a list there is one for all calls, as in Python
     defaults = {
-        p.name.value: kept(frame, materialise(frame.ctx, evaluate(frame, p.default)))
+        p.name.value: as_reference(frame, materialise(frame.ctx, evaluate(frame, p.default)))
         for p in listed
         if p.default is not None
     }
@@ -348,13 +348,13 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
 
 def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     """`left and right`, or with `or`: one of the two values, as in Python; `_decision` has its truth."""
-    left = whole(frame, node.left)
+    left = evaluate_or_none(frame, node.left)
     first = truth(frame, left)
     is_and = isinstance(node.operator, cst.And)
     if isinstance(first, ir.Const):
-        return whole(frame, node.right) if bool(first.value) == is_and else left
+        return evaluate_or_none(frame, node.right) if bool(first.value) == is_and else left
     right = functools.partial(_knowing, frame, facts(frame, node.left)[0 if is_and else 1], node.right)
-    if isinstance(left, Maybe) and not is_and:
+    if isinstance(left, Optional) and not is_and:
         left = left.value
     elif is_number(left) and isinstance(left.type, types.Boolean):
         left = ir.boolean(not is_and)
@@ -387,14 +387,14 @@ def _decision(frame: Frame, node: cst.BooleanOperation) -> ir.Operand:
 
 def _knowing(frame: Frame, known: Facts, node: cst.BaseExpression) -> Value:
     with knowing(frame, known):
-        return whole(frame, node)
+        return evaluate_or_none(frame, node)
 
 
 def _number(frame: Frame, run: Callable[[], Value], node: cst.BaseExpression) -> Number:
     value = run()
     if not is_scalar(value):
         raise frame.ctx.mismatch(
-            f"`and` or `or` of a number and {described(value)}",
+            f"`and` or `or` of a number and {describe(value)}",
             "Give a number on both sides, or write it with `if`.",
             node=node,
         )
@@ -410,14 +410,14 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
         target = node.comparisons[k]
         name = type(target.operator).__name__
         mark = len(frame.ctx.builder.ops)
-        right = whole(frame, target.comparator)
+        right = evaluate_or_none(frame, target.comparator)
         left = settled(frame.ctx, left, mark)
         if not isinstance(target.operator, _OF_ANYTHING):
             before = node.left if k == 0 else node.comparisons[k - 1].comparator
             sides = ((before, left), (target.comparator, right))
-            left, right = (there(frame.ctx, side, _called_so(own)) for own, side in sides)
+            left, right = (not_none(frame.ctx, side, _called_so(own)) for own, side in sides)
         elif isinstance(target.operator, cst.In | cst.NotIn):
-            right = there(frame.ctx, right, _called_so(target.comparator))
+            right = not_none(frame.ctx, right, _called_so(target.comparator))
         result = _compared(frame, name, left, right)
         if k + 1 == len(node.comparisons):
             return result
@@ -426,28 +426,28 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
             return chain(k + 1, right) if held.value else held
         return both(frame, held, lambda: truth(frame, chain(k + 1, right)))
 
-    return chain(0, whole(frame, node.left))
+    return chain(0, evaluate_or_none(frame, node.left))
 
 
 def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
     if name in ("In", "NotIn"):
-        whole = opened(frame.ctx, right)
-        if isinstance(whole, OneOf):
+        whole = unwrap(frame.ctx, right)
+        if isinstance(whole, Union):
             return of_option(frame, whole, lambda option: _compared(frame, name, left, option))
         if isinstance(whole, Record) and whole.of is not None:
             is_there = _is_in_object(frame, left, whole)
             return is_there if name == "In" else scalars.negated(frame.ctx, is_there)
-        if isinstance(whole, Table) and whole.kind == "iterator":
+        if isinstance(whole, RuntimeDict) and whole.kind == "iterator":
             what = "`in` on an iterator"
             raise frame.ctx.unsupported(
                 what, "Search a list.", why="In Python the search consumes items of the iterator."
             )
-        if isinstance(whole, Record | Grown | Table) and isinstance(left, Maybe):
+        if isinstance(whole, Record | GrowableList | RuntimeDict) and isinstance(left, Optional):
             return of_option(frame, as_options(left), lambda option: _compared(frame, name, option, right))
-        if isinstance(whole, Record | Grown | Table):
+        if isinstance(whole, Record | GrowableList | RuntimeDict):
             is_there = dicts_and_sets.contains(frame, dicts_and_sets.as_searched(whole), materialise(frame.ctx, left))
             return is_there if name == "In" else scalars.negated(frame.ctx, is_there)
-    elif isinstance(left, Table) and name in COMPARISONS:
+    elif isinstance(left, RuntimeDict) and name in COMPARISONS:
         found = dicts_and_sets.combined(frame, COMPARISONS[name], left, right)
         if found is not None:
             return found
@@ -459,7 +459,7 @@ def _is_in_object(frame: Frame, one: Value, owner: Record) -> ir.Operand:
     assert owner.of is not None
     if is_defined(owner.of, "__contains__"):
         return truth(frame, call_method(frame, owner, "__contains__", [one], {}))
-    found = compare(frame, "In", one, drained(frame, owner))
+    found = compare(frame, "In", one, exhaust(frame, owner))
     assert isinstance(found, ir.Var | ir.Const)
     return found
 
@@ -467,7 +467,7 @@ def _is_in_object(frame: Frame, one: Value, owner: Record) -> ir.Operand:
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     test = condition(frame, node.test)
     if isinstance(test, ir.Const):
-        return whole(frame, node.body if test.value else node.orelse)
+        return evaluate_or_none(frame, node.body if test.value else node.orelse)
     sides = zip(facts(frame, node.test), (node.body, node.orelse), strict=True)
     then, orelse = (functools.partial(_knowing, frame, known, side) for known, side in sides)
     return either_value(frame, test, then, orelse)
@@ -485,7 +485,7 @@ def subscript_place(frame: Frame, node: cst.Subscript, container: Value) -> inde
     """Where a subscript of a value points."""
     base = elements(frame.ctx, container)
     if not is_array(base):
-        raise frame.ctx.unsupported(f"a store into {described(base)}", "Store into an array.", node=node)
+        raise frame.ctx.unsupported(f"a store into {describe(base)}", "Store into an array.", node=node)
     return indexing.resolve(frame.ctx, base, subscript_entries(frame, node))
 
 
@@ -556,7 +556,7 @@ def _end_on_grid(frame: Frame, node: cst.BaseExpression | None) -> Value | None:
     if isinstance(value, Static) and value.value is None:
         return None
     if not is_scalar(value):
-        raise frame.ctx.mismatch(f"{described(value)} as an end of a slice", "Give a number.", node=node)
+        raise frame.ctx.mismatch(f"{describe(value)} as an end of a slice", "Give a number.", node=node)
     return value
 
 
@@ -579,16 +579,16 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
     if is_texts(base) and not any(isinstance(entry, ir.Var) for entry in entries):
         index = entries[0] if len(entries) == 1 else TupleValue(tuple(entries))
         return made_of_texts(ctx, operator.getitem, (base, index)) or base
-    base = opened(ctx, base)
-    if isinstance(base, OneOf):
+    base = unwrap(ctx, base)
+    if isinstance(base, Union):
         base = fitting(ctx, base, lambda option: _has_item(option, entries), *_LACKING)
-        if isinstance(base, OneOf):
+        if isinstance(base, Union):
             return of_option(frame, base, lambda option: _item_of(frame, option, entries, mark))
-    if isinstance(base, Grown) and has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
+    if isinstance(base, GrowableList) and has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
         return field_of(ctx, base, entries[0].value)
-    if isinstance(base, TupleValue | Grown):
+    if isinstance(base, TupleValue | GrowableList):
         return item_at(frame, base, entries)
-    if isinstance(base, Record | Table):
+    if isinstance(base, Record | RuntimeDict):
         return dicts_and_sets.item_of(frame, base, entries)
     if isinstance(base, Static) and is_records(base):
         return part_of_records(ctx, base, entries)
@@ -622,7 +622,7 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
             return configured(frame, base.value, entries)
         if isinstance(base, Static):
             refuse_foreign(ctx, base.value)
-        raise ctx.unsupported(f"a subscript of {described(base)}", "Index an array or a tuple.")
+        raise ctx.unsupported(f"a subscript of {describe(base)}", "Index an array or a tuple.")
     return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))
 
 
@@ -636,14 +636,14 @@ def _call(frame: Frame, node: cst.Call) -> Value:
         _say(frame, node, saying)
         return Static(None)
     parts = (node.func, *(argument.value for argument in node.args))
-    runs = [functools.partial(whole, frame, part) for part in parts]
+    runs = [functools.partial(evaluate_or_none, frame, part) for part in parts]
     given = node.args[0].value if node.args else None
     if isinstance(given, cst.GeneratorExp) and isinstance(node.func, cst.Name) and runs[0]() == Static(next):
         runs[1] = functools.partial(ctx.comprehension, frame, given, True)
     function, *values = in_order(ctx, runs)
     if not takes_none(function):
         shown = (a.value.value if isinstance(a.value, cst.Name) else "an argument" for a in node.args)
-        values = [there(frame.ctx, value, f"`{name}`") for value, name in zip(values, shown, strict=True)]
+        values = [not_none(frame.ctx, value, f"`{name}`") for value, name in zip(values, shown, strict=True)]
     return _called(frame, node, function, values)
 
 
@@ -651,12 +651,12 @@ def _called(frame: Frame, node: cst.Call, function: Value, values: Sequence[Valu
     """The call of a function; `values`: those of what stands between the parentheses."""
     if function == Static(zip) and [argument.star for argument in node.args] == ["*"]:
         rows = contents(frame.ctx, all_of_stream(frame, values[0]))
-        if isinstance(rows, Grown) and rows.item.kind in ("tuple", "list"):
+        if isinstance(rows, GrowableList) and rows.item.kind in ("tuple", "list"):
             return columns(frame.ctx, rows)
     positional: list[Value] = []
     named: dict[str, Value] = {}
     for k, (argument, value) in enumerate(zip(node.args, values, strict=True)):
-        if argument.star and isinstance(value, OneOf):
+        if argument.star and isinstance(value, Union):
             rest = functools.partial(_called, frame, node, function)
             return of_option(frame, value, lambda option: rest([*values[:k], option, *values[k + 1 :]]))  # noqa: B023
         if argument.star == "*":
@@ -673,12 +673,12 @@ def _called(frame: Frame, node: cst.Call, function: Value, values: Sequence[Valu
 def _say(frame: Frame, node: cst.Call, function: Any) -> None:
     """The call of a function that says something, once for each of what variables in it may be None or not."""
     names = dict.fromkeys(name for argument in node.args for name in names_read(argument.value))
-    name = next((name for name in names if isinstance(frame.env.get(name), Maybe)), None)
+    name = next((name for name in names if isinstance(frame.env.get(name), Optional)), None)
     if name is None:
         said(frame, node, function, evaluate)
         return
     value = frame.env[name]
-    assert isinstance(value, Maybe)
+    assert isinstance(value, Optional)
 
     def known(one: Value) -> None:
         with knowing(frame, {name: one}):
@@ -739,22 +739,22 @@ def _needed(callee: Any) -> list[str] | None:
 
 def _named_arguments(frame: Frame, value: Value, node: cst.CSTNode) -> dict[str, Value]:
     """What `**` stands for before a value."""
-    given = opened(frame.ctx, value)
+    given = unwrap(frame.ctx, value)
     if not isinstance(given, Record) or not all(isinstance(key, str) for key in given.keys):
-        raise frame.ctx.unsupported(f"`**` before {described(value)}", "Give it a dictionary of names.", node=node)
+        raise frame.ctx.unsupported(f"`**` before {describe(value)}", "Give it a dictionary of names.", node=node)
     return dict(zip(given.keys, given.items, strict=True))
 
 
 def _dictionary(frame: Frame, node: cst.Dict) -> Value:
     ctx = frame.ctx
-    parts: list[tuple[Value, Value] | Record | Table] = []
+    parts: list[tuple[Value, Value] | Record | RuntimeDict] = []
     for element in node.elements:
         key = evaluate(frame, element.key) if isinstance(element, cst.DictElement) else None
-        value = materialise(ctx, whole(frame, element.value))
+        value = materialise(ctx, evaluate_or_none(frame, element.value))
         if key is None:
-            more = opened(ctx, there(ctx, value, _called_so(element.value)))
-            if not isinstance(more, Record | Table) or not dicts_and_sets.is_keyed(more):
-                raise ctx.unsupported(f"`**` before {described(value)}", "Give it a dictionary.", node=element)
+            more = unwrap(ctx, not_none(ctx, value, _called_so(element.value)))
+            if not isinstance(more, Record | RuntimeDict) or not dicts_and_sets.is_keyed(more):
+                raise ctx.unsupported(f"`**` before {describe(value)}", "Give it a dictionary.", node=element)
             parts.append(more)
         else:
             parts.append((key, value))
@@ -775,14 +775,14 @@ def _comprehension(frame: Frame, node: cst.ListComp) -> Value:
 def _generated(frame: Frame, node: cst.GeneratorExp) -> Value:
     """What a generator expression gives: what it runs over is evaluated now, the rest where it is run through."""
     first = materialise(frame.ctx, evaluate(frame, node.for_in.iter))
-    first = first if as_stream(first) is None else kept(frame, first)
+    first = first if as_stream(first) is None else as_reference(frame, first)
 
     def make(user: Frame) -> Value:
         ctx = user.ctx
         if user is frame:
-            return ctx.comprehension(frame, node, first=viewed_now(user, first))
+            return ctx.comprehension(frame, node, first=current_view(user, first))
         with ctx.entered(frame):
-            return ctx.comprehension(frame, node, first=viewed_now(frame, first))
+            return ctx.comprehension(frame, node, first=current_view(frame, first))
 
     return of_items(frame.ctx, "a generator expression", make, through=looked_at(first))
 

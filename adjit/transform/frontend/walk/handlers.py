@@ -28,7 +28,7 @@ from adjit.transform.frontend.library.ordering import ORDERING
 from adjit.transform.frontend.library.reductions import ALONG_AXES as ALONG_AXES
 from adjit.transform.frontend.library.reductions import REDUCTION_METHODS, REDUCTIONS, into
 from adjit.transform.frontend.library.standard_library import PYTHON_LIBRARY
-from adjit.transform.frontend.operations.containers import listed, popped
+from adjit.transform.frontend.operations.containers import popped, to_list
 from adjit.transform.frontend.operations.derivatives import intermediate_value
 from adjit.transform.frontend.operations.operators import applied
 from adjit.transform.frontend.operations.operators import binary as by_operator
@@ -38,11 +38,11 @@ from adjit.transform.frontend.values.frame import Frame
 from adjit.transform.frontend.values.library_calls import whole_call
 from adjit.transform.frontend.values.values import (
     Complex,
-    Grown,
+    GrowableList,
     Range,
     Record,
+    RuntimeDict,
     Static,
-    Table,
     TupleValue,
     Value,
     dtype,
@@ -134,15 +134,15 @@ def _limits(kind: Any) -> Handler:
 
 def _stop_gradient(frame: Frame, value: Value) -> Value:
     """adjit.stop_gradient, of all that is in lists, tuples, dictionaries and objects."""
-    value = listed(frame, value) if isinstance(value, Grown) else value
+    value = to_list(frame, value) if isinstance(value, GrowableList) else value
     if isinstance(value, TupleValue | Record):
         held_items = tuple(_stop_gradient(frame, one) for one in value.items)
         return dataclasses.replace(value, items=held_items, cell=None)
-    if isinstance(value, Table):
+    if isinstance(value, RuntimeDict):
         items = _stop_gradient(frame, dataclasses.replace(value.items, cell=None))
         assert is_list(items)
         return dataclasses.replace(value, items=items, cell=None)
-    if isinstance(value, Grown):
+    if isinstance(value, GrowableList):
         buffers = tuple(operand(frame.ctx, _stop_gradient(frame, buffer)) for buffer in value.buffers)
         return dataclasses.replace(value, buffers=buffers, cell=None)
     if not is_numeric(value):
@@ -190,8 +190,8 @@ def _held_number(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
 
 def _with_places(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     (value,) = args
-    has_places = is_array(value) or isinstance(value, TupleValue | Grown | Range | Static)
-    return value if has_places else listed(frame, value)
+    has_places = is_array(value) or isinstance(value, TupleValue | GrowableList | Range | Static)
+    return value if has_places else to_list(frame, value)
 
 
 def _last_taken(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:

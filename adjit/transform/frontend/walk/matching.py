@@ -19,15 +19,15 @@ import libcst as cst
 import numpy as np
 
 from adjit.transform import ir
-from adjit.transform.frontend.heap.references import kept
+from adjit.transform.frontend.heap.references import as_reference
 from adjit.transform.frontend.operations import control
 from adjit.transform.frontend.operations.operators import both, compare, either, truth
-from adjit.transform.frontend.operations.records import attribute_of_record, is_instance, key_of, opened
+from adjit.transform.frontend.operations.records import attribute_of_record, is_instance, key_of, unwrap
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Frame
 from adjit.transform.frontend.values.unions import as_options
-from adjit.transform.frontend.values.values import Grown, Record, Static, TupleValue, Value, seen
-from adjit.transform.frontend.walk.expressions import condition, evaluate, whole
+from adjit.transform.frontend.values.values import GrowableList, Record, Static, TupleValue, Value, dereference
+from adjit.transform.frontend.walk.expressions import condition, evaluate, evaluate_or_none
 from adjit.transform.source.external_reads import read_attribute
 from adjit.transform.source.syntax import body_of
 
@@ -39,7 +39,7 @@ _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, t
 
 def match(frame: Frame, node: cst.Match, block: Callable[[Frame, Sequence[Any]], None]) -> None:
     """The statement; `block` runs the statements of a case."""
-    subject = as_options(kept(frame, materialise(frame.ctx, whole(frame, node.subject))))
+    subject = as_options(as_reference(frame, materialise(frame.ctx, evaluate_or_none(frame, node.subject))))
     if not control.do_for_option(frame, subject, lambda option: _match_of(frame, node, option, block)):
         _match_of(frame, node, subject, block)
 
@@ -91,7 +91,7 @@ def _matches(frame: Frame, pattern: cst.MatchPattern, value: Value, names: Names
 
 
 def _content(frame: Frame, value: Value) -> Value:
-    return opened(frame.ctx, seen(frame.env, value))
+    return unwrap(frame.ctx, dereference(frame.env, value))
 
 
 def _any(frame: Frame, options: Sequence[cst.MatchPattern], value: Value) -> ir.Operand:
@@ -114,7 +114,7 @@ def _all(frame: Frame, parts: Sequence[tuple[cst.MatchPattern, Value]], names: N
 def _sequence(frame: Frame, items: Sequence[Any], value: Value, names: Names) -> ir.Operand:
     """Tuples and lists; arrays and texts are no sequences to `match`."""
     whole = _content(frame, value)
-    if isinstance(whole, Grown):
+    if isinstance(whole, GrowableList):
         what = "a pattern for a list whose length is only known at run time"
         raise frame.ctx.unsupported(what, "Test its length with `if`.")
     if not isinstance(whole, TupleValue):
@@ -129,7 +129,7 @@ def _sequence(frame: Frame, items: Sequence[Any], value: Value, names: Names) ->
     after = star + 1 + more
     if items[star].name is not None:
         rest = TupleValue(whole.items[star:after], is_list=True)
-        names[items[star].name.value] = kept(frame, rest)
+        names[items[star].name.value] = as_reference(frame, rest)
     items, kept_items = [*items[:star], *items[star + 1 :]], [*whole.items[:star], *whole.items[after:]]
     sides = zip(items, kept_items, strict=True)
     return _all(frame, [(i.value, v) for i, v in sides], names)

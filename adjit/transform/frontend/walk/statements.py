@@ -30,11 +30,11 @@ from adjit.transform.frontend.heap.aliasing import run_through
 from adjit.transform.frontend.heap.iterators import Taking, opened_in_turns, opened_stream, take_all
 from adjit.transform.frontend.heap.lists import contents, elements, in_memory
 from adjit.transform.frontend.heap.mutation_during_iteration import RESIZED, STORED, ended, leaving, looked_at, running
-from adjit.transform.frontend.heap.references import kept
+from adjit.transform.frontend.heap.references import as_reference
 from adjit.transform.frontend.library import dicts_and_sets
 from adjit.transform.frontend.library.builtins import iteration, known_items, length
 from adjit.transform.frontend.operations import control
-from adjit.transform.frontend.operations.containers import append, drained
+from adjit.transform.frontend.operations.containers import append, exhaust
 from adjit.transform.frontend.operations.generators import carried, give
 from adjit.transform.frontend.operations.operators import truth
 from adjit.transform.frontend.operations.records import delete_attribute
@@ -45,24 +45,24 @@ from adjit.transform.frontend.values.evaluation_order import stored_to
 from adjit.transform.frontend.values.frame import CallRaises, Context, Frame, LocalFunction, Names
 from adjit.transform.frontend.values.values import (
     ENDLESS,
-    Cell,
-    Grown,
+    ClosureCell,
+    GrowableList,
     List,
-    OneOf,
-    Paired,
     Poison,
     Range,
     Record,
-    Shared,
+    Ref,
+    RuntimeDict,
     Static,
     Stream,
-    Table,
     TupleValue,
+    Union,
     Value,
+    Zip,
     as_stream,
+    dereference,
     is_list,
     is_number,
-    seen,
 )
 from adjit.transform.frontend.walk.assignment import (
     annotated_assignment,
@@ -76,11 +76,11 @@ from adjit.transform.frontend.walk.expressions import (
     Facts,
     condition,
     evaluate,
+    evaluate_or_none,
     facts,
     knowing,
     local_function,
     subscript_entries,
-    whole,
 )
 from adjit.transform.frontend.walk.handlers import INTRINSICS
 from adjit.transform.frontend.walk.imports import importing, importing_from
@@ -198,11 +198,11 @@ def _begun(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) 
 
 def _return(frame: Frame, node: cst.Return) -> None:
     ctx = frame.ctx
-    value: Value = Static(None) if node.value is None else whole(frame, node.value)
+    value: Value = Static(None) if node.value is None else evaluate_or_none(frame, node.value)
     value = materialise(ctx, value, "result")
 
     def gives() -> None:
-        frame.env[control.VALUE] = kept(frame, value)
+        frame.env[control.VALUE] = as_reference(frame, value)
         frame.env[control.RETURN] = ir.boolean(True)
 
     control.unless_left(frame, gives)
@@ -217,13 +217,13 @@ def _expression(frame: Frame, node: cst.Expr) -> None:
         _yield(frame, node.value)
     elif not isinstance(node.value, cst.SimpleString | cst.ConcatenatedString):
         frame.ctx.statement = node.value
-        whole(frame, node.value)
+        evaluate_or_none(frame, node.value)
 
 
 def _yield(frame: Frame, node: cst.Yield) -> None:
     value = node.value
     if not isinstance(value, cst.From):
-        give(frame, Static(None) if value is None else whole(frame, value))
+        give(frame, Static(None) if value is None else evaluate_or_none(frame, value))
         return
     names, stops = carried(frame, node)
 
@@ -327,7 +327,7 @@ def _for(frame: Frame, node: cst.For) -> None:
     loop = (frame.ctx.builder.origin, node if frame.is_rule else None)  # the same when it is elaborated anew
     iterated = evaluate(frame, node.iter)
     through = looked_at(iterated)
-    iterated = opened_in_turns(frame, drained(frame, iterated) if isinstance(iterated, Record) else iterated)
+    iterated = opened_in_turns(frame, exhaust(frame, iterated) if isinstance(iterated, Record) else iterated)
     iterated = _left_in(frame, node, iterated)
     how = frame.ctx.changing.get(loop)
     if how == RESIZED:
@@ -338,14 +338,14 @@ def _for(frame: Frame, node: cst.For) -> None:
 
 def _left_in(frame: Frame, node: cst.For, iterated: Value) -> Value:
     """What an iterator has left, all of which a loop takes; anything else as it is."""
-    if not isinstance(iterated, Table) or iterated.kind != "iterator":
+    if not isinstance(iterated, RuntimeDict) or iterated.kind != "iterator":
         return iterated
     is_left = contains(node.body, cst.Break) or assigned([node.body]).returns
     if is_left or (frame.catching and contains(node.body, cst.Raise)):
         raise frame.ctx.unsupported(
             "a loop over an iterator, with `break`", "Loop over a list, or call `next` in a `while` loop."
         )
-    return drained(frame, iterated)
+    return exhaust(frame, iterated)
 
 
 def _as_it_grows(frame: Frame, iterated: Value) -> Value:
@@ -353,7 +353,7 @@ def _as_it_grows(frame: Frame, iterated: Value) -> Value:
     inline = frame.ctx.inline
     if is_list(iterated):
         return inline(algorithms.items_one_by_one, (iterated,), {}, True, False)
-    if isinstance(iterated, Paired) and len(iterated.parts) == 2 and iterated.parts[0] is None:
+    if isinstance(iterated, Zip) and len(iterated.parts) == 2 and iterated.parts[0] is None:
         whole, start = iterated.parts[1], iterated.first or ir.integer(0)
         if whole is not None and is_list(whole):
             return inline(algorithms.numbered_one_by_one, (whole, start), {}, True, False)
@@ -373,7 +373,7 @@ def _for_in(frame: Frame, node: cst.For, iterated: Value, is_stored: bool = Fals
         _streamed(frame, node, stream)
         return
     iterated = contents(ctx, _left_in(frame, node, iterated))
-    iterated = iterated if isinstance(iterated, Grown) else elements(ctx, iterated)
+    iterated = iterated if isinstance(iterated, GrowableList) else elements(ctx, iterated)
     items = None if is_stored else known_items(frame, iterated)
     if items is not None:
         _unrolled(frame, node, items, as_loop=lambda: _looped(frame, node, in_memory(ctx, items)))
@@ -409,9 +409,9 @@ def _without_end(frame: Frame, iterated: Value) -> Value:
 
 def _for_each_option(frame: Frame, iterated: Value, run: Callable[[Value], None]) -> bool:
     """Runs through each of the options, in branches, of what is chosen at run time; whether it is that."""
-    if not isinstance(iterated, Paired):
+    if not isinstance(iterated, Zip):
         return control.do_for_option(frame, iterated, run)
-    place = next((k for k, part in enumerate(iterated.parts) if isinstance(part, OneOf)), None)
+    place = next((k for k, part in enumerate(iterated.parts) if isinstance(part, Union)), None)
     if place is None:
         return False
     before, chosen, after = iterated.parts[:place], iterated.parts[place], iterated.parts[place + 1 :]
@@ -542,19 +542,19 @@ def _of_so_many(ctx: Context, run: Range) -> Iterator[None]:
 
 def collected(frame: Frame, iterated: Value, each: Callable[[Value], Value] | None) -> List:
     """The list of all items of something, or of what `each` makes of them."""
-    made = kept(frame, TupleValue((), is_list=True))
+    made = as_reference(frame, TupleValue((), is_list=True))
 
     def add(one: Value) -> None:
         _append(frame, made, one if each is None else each(one))
 
     for_each(frame, iterated, add)
-    found = seen(frame.env, made)
+    found = dereference(frame.env, made)
     assert is_list(found)
     return found
 
 
 def _append(frame: Frame, cell: Value, one: Value) -> None:
-    target = seen(frame.env, cell)
+    target = dereference(frame.env, cell)
     assert is_list(target)
     append(frame, target, materialise(frame.ctx, one))
 
@@ -590,14 +590,14 @@ def _take(
     frame: Frame, iterated: Value, do: Callable[[Value], ir.Operand | None], names: Sequence[str], stops: bool
 ) -> None:
     ctx = frame.ctx
-    iterated = _without_end(frame, opened_stream(frame, drained(frame, iterated)))
+    iterated = _without_end(frame, opened_stream(frame, exhaust(frame, iterated)))
     if (stream := as_stream(iterated)) is not None:
         take_all(frame, stream, Taking(do, names, stops))
         return
     if _for_each_option(frame, iterated, functools.partial(_take, frame, do=do, names=names, stops=stops)):
         return
     iterated = contents(ctx, iterated)
-    iterated = materialise(ctx, iterated if isinstance(iterated, Grown) else elements(ctx, iterated))
+    iterated = materialise(ctx, iterated if isinstance(iterated, GrowableList) else elements(ctx, iterated))
     items = known_items(frame, iterated)
     if items is not None:
         looped = functools.partial(_taken_in_loop, frame, do=do, names=names, stops=stops)
@@ -690,10 +690,10 @@ def comprehension(
 
     `is_first_alone`: nothing is computed after the first item. `first`: what the first clause runs over.
     """
-    made = kept(frame, TupleValue((), is_list=True))
+    made = as_reference(frame, TupleValue((), is_list=True))
     own = assigned([cst.AssignTarget(clause.target) for clause in clauses(node.for_in)]).names
     outer = {name: frame.env[name] for name in own if name in frame.env}
-    if several := [name for name, value in outer.items() if isinstance(value, Shared)]:
+    if several := [name for name, value in outer.items() if isinstance(value, ClosureCell)]:
         what = f"a comprehension with the variable `{several[0]}`, which an inner function assigns"
         raise frame.ctx.unsupported(what, "Give it another name.")
 
@@ -704,7 +704,7 @@ def comprehension(
 
         def trip(one: Value) -> ir.Operand | None:
             sought(one)
-            return truth(frame, seen(frame.env, made)) if is_first_alone else None
+            return truth(frame, dereference(frame.env, made)) if is_first_alone else None
 
         iterated = first if part is node.for_in else None
         take(frame, evaluate(frame, part.iter) if iterated is None else iterated, trip, (), is_first_alone)
@@ -713,7 +713,7 @@ def comprehension(
         if parts:
             clause(parts[0], lambda: run(parts[1:]))
         else:
-            _append(frame, made, whole(frame, node.elt))
+            _append(frame, made, evaluate_or_none(frame, node.elt))
 
     local, around = frame.local_names, frame.comprehensions
     here = Names(frozenset(own))
@@ -724,7 +724,7 @@ def comprehension(
     for name in own:
         frame.env.pop(name, None)
     frame.env.update(outer)
-    return seen(frame.env, made)
+    return dereference(frame.env, made)
 
 
 def _where(frame: Frame, tests: Sequence[cst.BaseExpression], then: Callable[[], None]) -> None:
@@ -809,7 +809,7 @@ def _by_itself(frame: Frame, node: cst.For | cst.While) -> ir.Operand:
 def _never_runs(frame: Frame, node: cst.While) -> bool:
     """Whether the test of a loop, of numbers and lists that are known, is false where the loop begins."""
     held = [frame.env.get(name) for name in names_read(node.test)]
-    is_of_lists = any(isinstance(seen(frame.env, value), TupleValue) for value in held if isinstance(value, Cell))
+    is_of_lists = any(isinstance(dereference(frame.env, value), TupleValue) for value in held if isinstance(value, Ref))
     numbers = [isinstance(value, ir.Const) for value in held if value is not None and is_number(value)]
     if not is_of_lists and not (numbers and all(numbers)):
         return False
@@ -888,7 +888,7 @@ def _del(frame: Frame, node: cst.Del) -> None:
     for target in targets:
         if isinstance(target, cst.Subscript):
             container = evaluate(frame, target.value)
-            if is_list(container) or isinstance(container, Record | Table):
+            if is_list(container) or isinstance(container, Record | RuntimeDict):
                 dicts_and_sets.delete(frame, container, subscript_entries(frame, target))
                 continue
         if isinstance(target, cst.Attribute):

@@ -30,7 +30,7 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.frontend.library.cuda import barrier, counted, shared
-from adjit.transform.gpu.kernels.induction_variables import tell_trips
+from adjit.transform.gpu.kernels.induction_variables import solve_induction_variables
 from adjit.transform.gpu.kernels.thread_uniformity import Varying
 from adjit.transform.ir.types import array_type, array_type_of, slice_type
 
@@ -40,7 +40,7 @@ _ONE_THREAD = "Let one thread do it: `if cuda.threadIdx.x == 0:`."
 
 def nest(function: ir.Function) -> ir.Function:
     """The function with its threads cut into stretches; Unsupported where some threads may not reach a barrier."""
-    function = tell_trips(function)
+    function = solve_induction_variables(function)
     *before, outermost = function.body.ops
     chain = list(_chain(outermost))
     blocks = [loop for loop in chain if loop.level == "blocks"]

@@ -41,7 +41,7 @@ _NEVER_FAIL = {operator.add, operator.sub, operator.mul, operator.neg, min, max}
 _ENDS = {operator.lt: 0, operator.le: 1}
 
 
-def tell_trips(function: ir.Function) -> ir.Function:
+def solve_induction_variables(function: ir.Function) -> ir.Function:
     """The function with such loops and integers told by the trip."""
     made = _Telling(function)
     return ir.with_body(function, ir.rewritten(function.body, made.op))

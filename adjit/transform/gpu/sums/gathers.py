@@ -41,7 +41,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.effects import Effects
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.analysis.loop_dependences import Serial, Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences, Serial
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.ir.types import array_type, array_type_of, is_scalar, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
@@ -63,7 +63,7 @@ def gather_additions(function: ir.Function) -> ir.Function:
 
 def _once(function: ir.Function) -> ir.Function | None:
     """The function with the gathers of one nest; None if there are none."""
-    sharings, search = Sharings(function), _Search(function)
+    sharings, search = LoopDependences(function), _Search(function)
     for region in _host(function.body, sharings):
         for place, op in enumerate(region.ops):
             if not isinstance(op, ir.For) or op.level is not None or not any(map(_is_addition, op.body.inside)):
@@ -96,7 +96,7 @@ def _behind(nest: ir.For, later: Sequence[ir.Op], nests: Sequence[ir.Op], aliase
     return last
 
 
-def _host(region: ir.Region, sharings: Sharings) -> list[ir.Region]:
+def _host(region: ir.Region, sharings: LoopDependences) -> list[ir.Region]:
     """The regions of the host: those that are in no loop whose trips run at the same time."""
     found = [region]
     for op in region.ops:

@@ -24,7 +24,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.loop_dependences import Serial, Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences, Serial
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.gpu.sums.uniform_sums import MOST_TRIPS, together
 from adjit.transform.ir.types import is_scalar, typed_const
@@ -54,7 +54,7 @@ def by_pairs(function: ir.Function) -> ir.Function:
 class _Pairs:
     def __init__(self, function: ir.Function):
         self.aliases = function.analysis(Aliases)
-        self.sharings = Sharings(function)
+        self.sharings = LoopDependences(function)
 
     def apart(self, outer: ir.For) -> Sequence[ir.Op] | None:
         """The two loops in the place of one; None if it is not about pairs."""

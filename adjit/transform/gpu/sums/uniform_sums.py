@@ -24,7 +24,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import touched
-from adjit.transform.analysis.loop_dependences import Serial, Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences, Serial
 from adjit.transform.analysis.outlined_region import alone
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.gpu.blocks.conflicts import meeting
@@ -53,7 +53,7 @@ def sum_uniform(function: ir.Function) -> ir.Function:
 
 def together(function: ir.Function) -> list[ir.For]:
     """The outermost loops whose trips run at the same time."""
-    sharings = Sharings(function)
+    sharings = LoopDependences(function)
 
     def found(region: ir.Region) -> list[ir.For]:
         loops: list[ir.For] = []
@@ -67,7 +67,7 @@ def together(function: ir.Function) -> list[ir.For]:
     return found(function.body)
 
 
-def _adds(loop: ir.For, sharings: Sharings) -> bool:
+def _adds(loop: ir.For, sharings: LoopDependences) -> bool:
     if not any(isinstance(op, ir.Store) and op.add for op in loop.body.inside):
         return False
     shared = sharings.of(loop)

@@ -19,7 +19,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
-from adjit.transform.analysis.loop_dependences import Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences
 from adjit.transform.ir.types import array_type, array_type_of
 from adjit.transform.machine.lanes.cost_model import is_faster_in_lanes
 from adjit.transform.machine.lanes.lane_loops import Block, Turned
@@ -72,7 +72,7 @@ class _Laying:
     def __init__(self, function: ir.Function, values: Collection[int], strategy: Strategy):
         self.function, self.body = function, function.body
         self.values, self.strategy = values, strategy
-        self.sharing = Sharings(function, values)
+        self.sharing = LoopDependences(function, values)
         allocs = (op for op in ir.walk(function.body) if isinstance(op, ir.Alloc))
         self.allocs: dict[ir.Operand, ir.Alloc] = {op.out: op for op in allocs}
         self.laned: set[ir.Operand] = set()

@@ -28,7 +28,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import Effects, touched
 from adjit.transform.analysis.integers import Naturals, emit_integer
-from adjit.transform.analysis.loop_dependences import Sharings, is_own
+from adjit.transform.analysis.loop_dependences import LoopDependences, is_own
 from adjit.transform.ir.types import array_type, array_type_of, transposed_type
 from adjit.transform.machine.lanes.lane_loops import Block, array_for
 from adjit.transform.machine.lanes.product_terms import Element, Finding, Product
@@ -42,7 +42,9 @@ class Written(NamedTuple):
     gone: frozenset[ir.Operand] = frozenset()
 
 
-def write_products(ops: Sequence[ir.Op], block: Block, sharing: Sharings, made: Mapping[ir.Operand, ir.Op]) -> Written:
+def write_products(
+    ops: Sequence[ir.Op], block: Block, sharing: LoopDependences, made: Mapping[ir.Operand, ir.Op]
+) -> Written:
     """The operations of a block with their products as calls. `made`: by result, in the function."""
     for part in block.parts.ops:
         sharing.aliases.note(part)

@@ -26,7 +26,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.integers import Naturals
-from adjit.transform.analysis.loop_dependences import Serial, Sharing, Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences, Serial, Sharing
 from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.machine.lanes import LEAST_LANES, fitting_lanes
 from adjit.transform.machine.threads.chunks import Chunks
@@ -80,7 +80,7 @@ class _Parallel:
     """`side_by_side`: the counters of loops whose trips will go in SIMD lanes, which chunks have to leave room for."""
 
     def __init__(self, function: ir.Function, side_by_side: Collection[ir.Var]):
-        self._sharings = Sharings(function)
+        self._sharings = LoopDependences(function)
         self._naturals = function.analysis(Naturals)
         self._bounds = function.analysis(Iterations).bounds
         self._side_by_side = side_by_side

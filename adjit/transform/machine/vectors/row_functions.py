@@ -33,7 +33,7 @@ from adjit.runtime import vectormath
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.integers import emit_integer
-from adjit.transform.analysis.loop_dependences import Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.uses import Uses
 from adjit.transform.ir.types import array_type, array_type_of
@@ -51,7 +51,7 @@ def call_for_rows(function: ir.Function, values: Collection[int]) -> ir.Function
     found = {loop: row for loop in loops if (row := _row_of(loop, made)) is not None}
     if not found:
         return function
-    sharing = Sharings(function, values)
+    sharing = LoopDependences(function, values)
     instead: dict[ir.Op, Sequence[ir.Op]] = {}
     for loop, row in found.items():
         if any(loop in other.body.inside for other in instead if isinstance(other, ir.For)):
@@ -140,7 +140,7 @@ class _Parts:
         self.slots: tuple[list[int], list[int]] = ([], [])
 
     @classmethod
-    def of(cls, loop: ir.For, row: _Row, function: ir.Function, sharing: Sharings) -> _Parts | None:
+    def of(cls, loop: ir.For, row: _Row, function: ir.Function, sharing: LoopDependences) -> _Parts | None:
         """The loop in parts; None where one part touches what the other changes in another trip."""
         trips = sharing.trips(loop) if sharing.naturals.counts(loop) else None
         if trips is None:

@@ -18,7 +18,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.loop_dependences import Serial, Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences, Serial
 from adjit.transform.analysis.must_writes import Cover, Covers
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.rewrite.affine_ops import Writer
@@ -36,7 +36,7 @@ class _Rims:
         self.function = function
         self.aliases = function.analysis(Aliases)
         self.covers = function.analysis(Covers)
-        self.sharings = function.analysis(Sharings)
+        self.sharings = function.analysis(LoopDependences)
 
     def once(self) -> ir.Function | None:
         """The function with one more; None if there is none."""

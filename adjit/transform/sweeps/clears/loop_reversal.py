@@ -12,7 +12,7 @@ import dataclasses
 
 from adjit.transform import ir
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.analysis.loop_dependences import Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences
 from adjit.transform.rewrite.affine_ops import Writer
 
 
@@ -21,7 +21,7 @@ def ascending(function: ir.Function) -> ir.Function:
     loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and _is_descending(op)]
     if not loops:
         return function
-    model, sharings = function.analysis(IndexModel), Sharings(function)
+    model, sharings = function.analysis(IndexModel), LoopDependences(function)
     turned: dict[ir.Op, list[ir.Op]] = {}
     for loop in reversed(loops):
         inside = loop.body.inside

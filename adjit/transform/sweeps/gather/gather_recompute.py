@@ -25,7 +25,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
-from adjit.transform.analysis.loop_dependences import Serial, Sharing, Sharings
+from adjit.transform.analysis.loop_dependences import LoopDependences, Serial, Sharing
 from adjit.transform.analysis.must_writes import Cover, Covers
 from adjit.transform.analysis.uses import Uses
 from adjit.transform.ir.types import typed_const
@@ -65,7 +65,7 @@ def _is_one_launch(function: ir.Function, nest: ir.Op) -> bool:
     """Whether the trips of the nest, as it is by now, add to no element of each other's."""
     name = nest.regions[0].args[0]
     loop = next((op for op in function.body.inside if isinstance(op, ir.For) and op.body.args[0] is name), None)
-    found = None if loop is None else function.analysis(Sharings).of(loop)
+    found = None if loop is None else function.analysis(LoopDependences).of(loop)
     return isinstance(found, Sharing) and not found.added and not found.shared
 
 
@@ -85,7 +85,7 @@ class _Search:
     def __init__(self, function: ir.Function):
         self.function = function
         self.aliases, self.covers = function.analysis(Aliases), function.analysis(Covers)
-        self.uses, self.sharings = function.analysis(Uses), function.analysis(Sharings)
+        self.uses, self.sharings = function.analysis(Uses), function.analysis(LoopDependences)
         self.made = function.body.made
 
     def before(self, ops: Sequence[ir.Op]) -> ir.For | None:
