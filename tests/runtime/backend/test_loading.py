@@ -25,10 +25,12 @@ def f(x, a):
         y[i] = a * np.sin(x[i])
     return np.sum(y * y)
 
-BY_NO_IMPORT = ("libcst", "scipy.linalg", "numba.np.arrayobj", "adjit.transform.ir", "adjit.report.page") found =
-{"imported": [name for name in BY_NO_IMPORT if name in sys.modules]} gradient = adjit.grad(f, wrt=(0,
-1))(np.array([0.0, 1.0]), 2.0) apart = ("scipy.linalg", "scipy.fft", "scipy.sparse", "rocket_fft",
-"adjit.transform.gpu", "adjit.transform.gpu.kernels") found["first"] = [name for name in apart if name in sys.modules]
+BY_NO_IMPORT = ("libcst", "scipy.linalg", "numba.np.arrayobj", "adjit.transform.ir", "adjit.report.page")
+found = {"imported": [name for name in BY_NO_IMPORT if name in sys.modules]}
+gradient = adjit.grad(f, wrt=(0, 1))(np.array([0.0, 1.0]), 2.0)
+GPU = ("adjit.transform.gpu", "adjit.transform.gpu.kernels")
+apart = ("scipy.linalg", "scipy.fft", "scipy.sparse", "rocket_fft", *GPU)
+found["first"] = [name for name in apart if name in sys.modules]
 found["value"] = gradient[1]
 """
 LATER = """
