@@ -41,7 +41,7 @@ _LOADED_LATE = {
     **dict.fromkeys(("checkpoint", "intermediate"), "transform.source.marks"),
     **dict.fromkeys(("fixed_point", "implicit"), "api.tools.implicit"),
     "check_grads": "api.tools.check",
-    "precompile": "api.specialise.ahead",
+    "precompile": "api.specialise.ahead_of_time",
     "progress": "api.progress",
     "rounding_error": "api.tools.rounding",
 }

@@ -18,7 +18,7 @@ from adjit import plot as plot
 from adjit import rules as rules
 from adjit.api.progress import progress as progress
 from adjit.api.sparse import Sparsity
-from adjit.api.specialise.ahead import precompile as precompile
+from adjit.api.specialise.ahead_of_time import precompile as precompile
 from adjit.api.specialise.cache import cache_info as cache_info
 from adjit.api.specialise.cache import clear_cache as clear_cache
 from adjit.api.specialise.explain import Explanation

@@ -32,7 +32,7 @@ import numpy as np
 
 import adjit
 from adjit.api.functions import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad
-from adjit.api.specialise.ahead import precompile
+from adjit.api.specialise.ahead_of_time import precompile
 from adjit.api.specialise.cache import cache_info, clear_cache, why_off
 from adjit.api.specialise.dispatch import Derived, Interpreted, derive
 from adjit.api.specialise.notation import to_types

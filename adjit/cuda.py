@@ -29,7 +29,7 @@ _HOMES = {
     "share spread thread_count",
     "memory": "arange check_apart check_output check_separate clear_workspaces constant copy copy_in_f_order empty "
     "empty_like full full_like linspace number ones ones_like read reshaped sliced transposed zeros zeros_like",
-    "ordered": "add_in_order",
+    "ordered_sums": "add_in_order",
     "promises": "unique",
     "streams": "current on",
 }

@@ -41,7 +41,7 @@ from adjit.api.arguments.trees import (
     zero,
 )
 from adjit.api.arguments.types import as_given, has_typed
-from adjit.api.bound import BoundDerived, SpreadDerived, bound, has_stars, spread
+from adjit.api.bound_callables import BoundDerived, SpreadDerived, bound, has_stars, spread
 from adjit.api.branches import by_branch, has_paths
 from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.gpu.in_kernels import check_kind

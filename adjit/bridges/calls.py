@@ -26,7 +26,7 @@ from numba import types
 
 from adjit.api.arguments.structures import laid_out
 from adjit.api.arguments.trees import leaves, map_leaves, nested
-from adjit.api.bound import bound
+from adjit.api.bound_callables import bound
 from adjit.api.functions import value_of
 from adjit.api.specialise.options import Options
 from adjit.bridges.shapes import extents_of_results

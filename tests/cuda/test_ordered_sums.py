@@ -30,7 +30,7 @@ def test_code():
 
 @needs_compiler
 def test_the_kernels_that_add_up_compile():
-    from adjit.runtime.cuda import ordered
+    from adjit.runtime.cuda import ordered_sums
 
     kernels = {
         "_numbered": "int64[::1], int64[::1], int64",
@@ -38,7 +38,7 @@ def test_the_kernels_that_add_up_compile():
         "_added_up": "float64[:, :, :], int64[::1], float64[::1], int64",
     }
     for name, types in kernels.items():
-        code = code_of_kernel(getattr(ordered, name).py_func, types)
+        code = code_of_kernel(getattr(ordered_sums, name).py_func, types)
         assert code.atomics == 0
         assert not code.spills
 

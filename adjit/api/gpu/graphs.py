@@ -16,7 +16,7 @@ from adjit.api.arguments.trees import leaves
 from adjit.api.gpu.on_device import leaves_of
 from adjit.errors import WrongCall
 from adjit.runtime.cuda import arrays, backend, memory, streams
-from adjit.runtime.cuda.recording import Recorded, recording
+from adjit.runtime.cuda.graph_capture import Recorded, recording
 from adjit.runtime.library.gpus import SIMULATED, is_on_device
 
 

@@ -107,18 +107,18 @@ class DerivedKernel:
             if not self.is_on_device:
                 self._run(grid, block, shared_bytes, arguments, named)
                 return
-            from adjit.runtime.cuda import arrays, backend, recording, streams
+            from adjit.runtime.cuda import arrays, backend, graph_capture, streams
 
             given = (*arguments, *named.values())
             at_once = arrays.at_once(given)
             if at_once is None:
                 arrays.check_one_device(f"{self.kind}({self.function.__name__})", given)
                 with backend.in_context(), streams.on(stream or streams.current() or arrays.stream_for(given)):
-                    recording.check_ours()
+                    graph_capture.check_ours()
                     self._run(grid, block, shared_bytes, arguments, named)
                 return
             with backend.in_context(), streams.on(stream or streams.current()):
-                recording.check_ours()
+                graph_capture.check_ours()
                 key = (block, len(grid), tuple(named), arrays.kinds(at_once))
                 plan = self._plans.get(key)
                 if plan is None or not plan.run(grid, shared_bytes, at_once):

@@ -55,19 +55,19 @@ class OnDevice(Specialising, Picklable):
         self._dress()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        from adjit.runtime.cuda import arrays, backend, recording, streams
+        from adjit.runtime.cuda import arrays, backend, graph_capture, streams
 
         if keywords or len(arguments) != self._count:
             arguments = derivatives.bound(self.derivative, arguments, keywords)
         at_once = arrays.at_once(arguments)
         if at_once is not None:
             with backend.in_context():
-                recording.check_ours()
+                graph_capture.check_ours()
                 return arrays.converted(self._called(at_once), "numba")
         own = leaves_of(arguments)
         # what the caller chose with `adjit.cuda.on` comes first
         with backend.in_context(), streams.on(streams.current() or arrays.stream_for(own)):
-            recording.check_ours()
+            graph_capture.check_ours()
             given = _given(self.derivative, list(self.__signature__.parameters), arguments)
             arrays.check_one_device(shown(self.derivative), own)
             found = self._called(given)

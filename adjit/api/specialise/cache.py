@@ -28,7 +28,7 @@ from adjit.api.specialise import store
 from adjit.api.specialise.digests import KNOWN, NotKeyed, path_of
 from adjit.api.specialise.keys import Key, key_of, stamp
 from adjit.errors import NotCached
-from adjit.runtime.backend import calls, is_dispatcher, others
+from adjit.runtime.backend import calls, is_dispatcher, third_party_overloads
 from adjit.runtime.backend.caching import (
     Cache,
     argument_types,
@@ -153,7 +153,7 @@ class DerivativeCache(Cache):
             if key is not None:
                 self._looked_for[given] = key
             return None
-        if not all(others.is_installed(*extension) for extension in kept.extensions):
+        if not all(third_party_overloads.is_installed(*extension) for extension in kept.extensions):
             return None
         try:
             found = unpacked_code(target_context, kept.code, kept.symbols, kept.text)
@@ -204,8 +204,8 @@ class DerivativeCache(Cache):
         key = self._looked_for.pop(tuple(given), None) or self._key(tuple(given))
         if key is None:
             return
-        extensions = others.implementers((*key.callables, *emitted.globals.values()), KNOWN)
-        versions = {package: others.version(package) for package in extensions}
+        extensions = third_party_overloads.implementers((*key.callables, *emitted.globals.values()), KNOWN)
+        versions = {package: third_party_overloads.version(package) for package in extensions}
         reason = _unsure(key, read.functions, emitted) or next(
             (f"{extensions[p]} is compiled by code of {p}" for p, version in versions.items() if version is None), None
         )

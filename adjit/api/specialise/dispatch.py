@@ -41,12 +41,12 @@ from adjit.api.arguments.types import (
     specialised,
     type_of,
 )
-from adjit.api.specialise.ahead import not_compiled
+from adjit.api.specialise.ahead_of_time import not_compiled
 from adjit.api.specialise.cache import DerivativeCache, is_on
 from adjit.api.specialise.notation import names_types, to_text, to_types
 from adjit.api.specialise.options import Options
 from adjit.errors import NOT_REAL, AdjitError, InternalError, NotCached, Stretched, TypeMismatch, Unsupported, WrongCall
-from adjit.report.shown import Source
+from adjit.report.notebook import Source
 from adjit.rules import registry
 from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, as_passed, compiler_lock, sparing
 from adjit.runtime.compile import load
@@ -96,7 +96,7 @@ class Specialising:
     def watched(self) -> Any:
         """The same function, which says how far it is, and leaves when it is asked to."""
         # numba is told how it compiles that when there is such code
-        import adjit.runtime.backend.watching  # noqa: F401
+        import adjit.runtime.backend.progress_polling  # noqa: F401
 
         made = dataclasses.replace(self.derivative, watched=True)
         return self._in_place(made, cache=False)

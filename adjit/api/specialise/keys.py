@@ -26,7 +26,7 @@ from numba import config, types
 from adjit import rules
 from adjit.api.specialise.digests import NotKeyed, Walk
 from adjit.rules import registry
-from adjit.runtime.backend import others
+from adjit.runtime.backend import third_party_overloads
 from adjit.runtime.backend import versions as backend_versions
 from adjit.transform.source.derivative import Derivative
 
@@ -61,7 +61,7 @@ def key_of(derivative: Derivative, arg_types: Iterable[types.Type], options: Any
     walk.text("settings", _settings())
     # what numba compiles in the place of what is called
     walk.digest()
-    for overload in others.overloads(tuple(walk.callables)):
+    for overload in third_party_overloads.overloads(tuple(walk.callables)):
         walk.value(overload)
     found = walk.digest()
     of_packages = [(name, _version(name)) for name in sorted(walk.packages - {"numpy", "numba", "llvmlite", "adjit"})]

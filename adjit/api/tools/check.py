@@ -17,8 +17,8 @@ import numpy as np
 
 from adjit.api.arguments.structures import Layouts, laid_out
 from adjit.api.arguments.trees import Leaf, Template, conform, leaves, map_leaves, nested, snapshot, template, zero
-from adjit.api.bound import bound as of_bound
-from adjit.api.bound import called, has_stars, spread
+from adjit.api.bound_callables import bound as of_bound
+from adjit.api.bound_callables import called, has_stars, spread
 from adjit.api.functions import active_positions, bind, push, value_of
 from adjit.api.specialise.dispatch import derive
 from adjit.api.specialise.options import Asked, Options, make_options, takes_options

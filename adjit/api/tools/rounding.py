@@ -13,7 +13,7 @@ import functools
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from adjit.api.bound import SpreadDerived, bound, has_stars
+from adjit.api.bound_callables import SpreadDerived, bound, has_stars
 from adjit.api.specialise.dispatch import derive
 from adjit.api.specialise.options import Asked, make_options, takes_options
 from adjit.errors import Unsupported, named, with_cells

@@ -25,7 +25,7 @@ def is_dispatcher(value: object) -> TypeGuard[Any]:
 
 # what numba is told of the functions in `library`
 if is_plain():
-    import adjit.runtime.backend.plain
+    import adjit.runtime.backend.plain_numba
 
     def stand_in(callee: Any, count: int) -> Callable[..., Any] | None:
         """What stands for a function in calls with so many arguments, by position: nothing."""

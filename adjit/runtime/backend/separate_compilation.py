@@ -30,7 +30,7 @@ from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import signature
 
 from adjit import switches
-from adjit.runtime.backend import arrays, calls, linear_algebra, others, products, rows
+from adjit.runtime.backend import arrays, calls, linear_algebra, products, rows, third_party_overloads
 from adjit.runtime.backend.calls import Call
 from adjit.runtime.backend.inference import inferred_signature, is_for_types
 from adjit.runtime.backend.signatures import known_type
@@ -138,7 +138,7 @@ def _is_taken(type_: types.Type) -> bool:
 
 
 def _made_or_kept(callee: Any, args: tuple[types.Type, ...], flags: Any) -> Call | None:
-    if not isinstance(callee, Dispatcher) and others.implementers([callee], _KNOWN):
+    if not isinstance(callee, Dispatcher) and third_party_overloads.implementers([callee], _KNOWN):
         # what it does then is for their implementation to say
         return None
     settings = f"{flags.fastmath.encode()} {flags.error_model} {calls.stamp()}"

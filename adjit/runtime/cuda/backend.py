@@ -16,7 +16,7 @@ import numpy as np
 from numba import types
 
 from adjit.errors import Unsupported, WrongCall
-from adjit.runtime.cuda.described import Described
+from adjit.runtime.cuda.array_interface import Described
 from adjit.runtime.cuda.device_array import DeviceArray
 from adjit.runtime.cuda.dlpack import described
 from adjit.runtime.cuda.pool import Pool

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.runtime.cuda.described import Described
+from adjit.runtime.cuda.array_interface import Described
 from adjit.runtime.library.gpus import MODULE
 
 

@@ -21,7 +21,7 @@ from adjit.runtime.compile import register
 from adjit.runtime.cuda.device import MOST_BLOCKS, THREADS
 from adjit.runtime.cuda.kernels import NONE_APART, quick, told_apart
 from adjit.runtime.cuda.memory import empty
-from adjit.runtime.cuda.simulated import MATH
+from adjit.runtime.cuda.simulated_math import MATH
 from adjit.runtime.cuda.streams import current
 from adjit.runtime.library.gpus import SIMULATED
 from adjit.runtime.plain_numbers import NAMES, as_compiled

@@ -25,8 +25,8 @@ from adjit.runtime.cuda.backend import (
 )
 from adjit.runtime.cuda.device import THREADS
 from adjit.runtime.cuda.device_array import DeviceArray
+from adjit.runtime.cuda.graph_capture import refuse_reading
 from adjit.runtime.cuda.kernels import for_types
-from adjit.runtime.cuda.recording import refuse_reading
 from adjit.runtime.cuda.streams import current, recorded
 from adjit.runtime.library import overlaps_itself
 from adjit.runtime.library.gpus import SIMULATED

@@ -24,7 +24,7 @@ from adjit.errors import InternalError
 from adjit.transform import ir
 from adjit.transform.analysis.sums import partial_sums
 from adjit.transform.gpu import callees
-from adjit.transform.gpu.blocks.level import axes_of_threads, is_blocks, is_threads
+from adjit.transform.gpu.blocks.block_operations import axes_of_threads, is_blocks, is_threads
 from adjit.transform.gpu.kernel_body import Sum
 from adjit.transform.gpu.memory_spaces import BlockNest, Home
 from adjit.transform.ir.types import array_type, typed_const

@@ -26,7 +26,7 @@ from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.loop_dependences import LoopDependences, Serial, Sharing
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.gpu.allocation import Place, places
-from adjit.transform.gpu.blocks.level import is_blocks
+from adjit.transform.gpu.blocks.block_operations import is_blocks
 from adjit.transform.gpu.callees import in_kernel
 from adjit.transform.gpu.memory_spaces import BlockNest, homes
 from adjit.transform.gpu.sums.loop_sums import Split, extreme, split

@@ -25,7 +25,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.gpu.allocation import MOST_LOCAL, shape_before
-from adjit.transform.gpu.blocks.level import around_block, axes_of_threads, extent, is_threads, shared_bytes
+from adjit.transform.gpu.blocks.block_operations import around_block, axes_of_threads, extent, is_threads, shared_bytes
 from adjit.transform.ir.types import array_type, array_type_of
 
 MOST_SHARED = 48 * 1024  # bytes of arrays of literal shape that a block may have

@@ -33,8 +33,8 @@ from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.gpu import callees
 from adjit.transform.gpu.block_body import BlockBody
 from adjit.transform.gpu.blocks.barriers import with_barriers
+from adjit.transform.gpu.blocks.block_operations import launches_in, refuse, stored_by_threads
 from adjit.transform.gpu.blocks.conflicts import with_atomics
-from adjit.transform.gpu.blocks.level import launches_in, refuse, stored_by_threads
 from adjit.transform.gpu.blocks.tile_refill import with_refills
 from adjit.transform.gpu.bounded_tapes import with_bounded_tapes
 from adjit.transform.gpu.kernel_body import Axis, KernelBody, Sum

@@ -89,8 +89,8 @@ from adjit.transform.ir.memory import (
     Store,
     Transpose,
 )
-from adjit.transform.ir.places import Place
-from adjit.transform.ir.said import Made, Said, quoted
+from adjit.transform.ir.output import Made, Said, quoted
+from adjit.transform.ir.requested_places import Place
 from adjit.transform.ir.walking import (
     Cloner,
     base_of,

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from adjit.transform.ir.core import Op, Operand, Region, Var, integer
 from adjit.transform.ir.nodes import node, once, operand, operands, region, results
-from adjit.transform.ir.said import Made
+from adjit.transform.ir.output import Made
 
 _Control = TypeVar("_Control", bound="If | For | While")
 _Loop = TypeVar("_Loop", bound="For | While")

@@ -21,7 +21,7 @@ from adjit.runtime.backend.typing import is_known as is_known
 from adjit.runtime.library import distinct, held
 from adjit.transform.ir.core import Const, Operand, Type
 from adjit.transform.ir.memory import At, NewAxis, Selector, Span
-from adjit.transform.ir.places import Place
+from adjit.transform.ir.requested_places import Place
 
 Layout = Literal["C", "F", "A"]
 

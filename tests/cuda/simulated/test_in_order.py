@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.runtime.cuda.ordered import add_in_order
+from adjit.runtime.cuda.ordered_sums import add_in_order
 from adjit.runtime.library.gpus import SIMULATED
 from tests.cuda.ordering import gathered, in_blocks, in_planes, interpolated
 from tests.cuda.simulated.checks import on_device, on_host, watched

@@ -15,7 +15,7 @@ from typing import Any
 
 from numba import types
 
-from adjit.runtime.backend.others import Hidden, Untaken, attribute_function, implementation, is_told
+from adjit.runtime.backend.third_party_overloads import Hidden, Untaken, attribute_function, implementation, is_told
 from adjit.transform.frontend.numba.declared_types import type_of_value
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Frame

@@ -16,8 +16,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import literal_trips
+from adjit.transform.gpu.blocks.block_operations import axes_of_threads, is_blocks, is_threads, launches_in
 from adjit.transform.gpu.blocks.conflicts import Meeting
-from adjit.transform.gpu.blocks.level import axes_of_threads, is_blocks, is_threads, launches_in
 
 Private = Callable[[ir.For], Collection[ir.Operand]]
 

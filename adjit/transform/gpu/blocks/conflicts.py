@@ -21,7 +21,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import touched
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.outlined_region import alone
-from adjit.transform.gpu.blocks.level import around_block, axes_in, is_threads, launches_in, stretches
+from adjit.transform.gpu.blocks.block_operations import around_block, axes_in, is_threads, launches_in, stretches
 
 
 def with_atomics(function: ir.Function) -> ir.Function:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.gpu.blocks.level import is_threads, launches_in
+from adjit.transform.gpu.blocks.block_operations import is_threads, launches_in
 from adjit.transform.ir.types import array_type, array_type_of, is_scalar
 
 

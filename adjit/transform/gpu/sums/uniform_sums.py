@@ -27,8 +27,8 @@ from adjit.transform.analysis.effects import touched
 from adjit.transform.analysis.loop_dependences import LoopDependences, Serial
 from adjit.transform.analysis.outlined_region import alone
 from adjit.transform.analysis.trip_counts import literal_trips
+from adjit.transform.gpu.blocks.block_operations import around_block, axes_in, stretches
 from adjit.transform.gpu.blocks.conflicts import meeting
-from adjit.transform.gpu.blocks.level import around_block, axes_in, stretches
 from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.rewrite.verified import checked

@@ -34,24 +34,24 @@ class Noting:
 
 @pytest.fixture
 def noted(monkeypatch):
-    from adjit.runtime.cuda import recording
+    from adjit.runtime.cuda import graph_capture
 
     found = Noting()
-    monkeypatch.setattr(recording, "driver", lambda: found)
-    monkeypatch.setattr(recording, "cuda", SimpleNamespace(stream=lambda: 2**40))
+    monkeypatch.setattr(graph_capture, "driver", lambda: found)
+    monkeypatch.setattr(graph_capture, "cuda", SimpleNamespace(stream=lambda: 2**40))
     return found
 
 
 def test_what_is_recorded_is_launched(noted):
-    from adjit.runtime.cuda import recording, streams
+    from adjit.runtime.cuda import graph_capture, streams
 
-    with recording.recording() as found:
+    with graph_capture.recording() as found:
         assert streams.current() == found.stream == 2**40
         assert streams.recorded() is found
         with pytest.raises(WrongCall, match="a stream is selected"):
             streams.on(3)
         with pytest.raises(Unsupported, match="the host reads"):
-            recording.refuse_reading()
+            graph_capture.refuse_reading()
     assert streams.current() == 0
     assert streams.recorded() is None
     found.launch(0)
@@ -64,26 +64,26 @@ def test_what_is_recorded_is_launched(noted):
 
 
 def test_what_goes_wrong_ends_the_capture(noted):
-    from adjit.runtime.cuda import recording, streams
+    from adjit.runtime.cuda import graph_capture, streams
 
-    with pytest.raises(ZeroDivisionError), recording.recording():
+    with pytest.raises(ZeroDivisionError), graph_capture.recording():
         raise ZeroDivisionError
     assert noted.calls == ["cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphDestroy"]
     noted.fails = ("cuStreamEndCapture",)
-    with pytest.raises(WrongCall, match="cannot be recorded"), recording.recording():
+    with pytest.raises(WrongCall, match="cannot be recorded"), graph_capture.recording():
         pass
-    with pytest.raises(ZeroDivisionError), recording.recording():
+    with pytest.raises(ZeroDivisionError), graph_capture.recording():
         raise ZeroDivisionError
     assert noted.calls[-1] == "cuStreamEndCapture"
     assert streams.recorded() is None
 
 
 def test_a_stream_that_others_capture_is_refused(noted):
-    from adjit.runtime.cuda import recording, streams
+    from adjit.runtime.cuda import graph_capture, streams
 
-    recording.check_ours()
+    graph_capture.check_ours()
     assert not noted.calls  # the default stream cannot be captured
     with streams.on(2**40), pytest.raises(WrongCall, match="its stream is captured"):
-        recording.check_ours()
-    with recording.recording():
-        recording.check_ours()
+        graph_capture.check_ours()
+    with graph_capture.recording():
+        graph_capture.check_ours()
