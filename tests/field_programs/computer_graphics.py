@@ -548,7 +548,6 @@ def to_pose_params(theta, nbones):
     "ADBench: hand tracking, the skinning of a small hand with theta -> pose -> vertex positions",
     lambda: (rng(0).normal(size=12) * 0.4, rng(1).random((8, 3)), rng(2).random((8, 3))),
     wrt=(0, 1),
-    refused="a store into an array that is an item of a list",
 )
 def hand_objective(theta, verts, points):
     n = len(BONES)

@@ -122,3 +122,65 @@ def test_items_of_another_shape_are_no_items_of_that_shape(function, target: str
     with pytest.raises(ValueError, match="arrays of different shapes in one list"):
         derived(np.array([0.5, 1.5, 2.5]))
     assert derived(np.array([0.5]))[0] == function(np.array([0.5]))
+
+
+def stored_at_each(x):
+    items = [np.zeros(2) for _ in range(3)]
+    for i in range(3):
+        items[i][1] = x * i
+    return np.sum(items[0]) + np.sum(items[1] ** 2) + np.sum(items[2])
+
+
+def stored_under_two_names(x):
+    a, b = np.zeros(2), np.ones(2)
+    items = [a, b]
+    for i in range(2):
+        for j in range(2):
+            items[i][j] = x * (i + j)
+        items[1 - i] += items[i]
+    return np.sum(a) + 2.0 * np.sum(b)
+
+
+def one_array_at_two_places(x):
+    a = np.zeros(2)
+    items = [a, a]
+    for i in range(2):
+        items[i][i] += x
+    return np.sum(a * np.array([1.0, 3.0])) + items[1][0] + np.sum(items[0])
+
+
+def stored_in_a_list_of_a_dictionary(x):
+    parameters = {"w": [np.zeros(2), np.ones(2)]}
+    for i in range(2):
+        parameters["w"][i][0] += x * (i + 1)
+    return np.sum(parameters["w"][0] ** 2) + np.sum(parameters["w"][1] ** 2)
+
+
+def layers_changed_in_place(x):
+    layers = [np.eye(3) * (k + 1) for k in range(4)]
+    h = np.array([x, 1.0, 2.0])
+    for weights in layers:
+        weights[0, 1] = x
+    for k in range(4):
+        layers[k][1, 0] = -x
+        h = np.tanh(layers[k] @ h)
+    return np.sum(h)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        stored_at_each,
+        stored_under_two_names,
+        one_array_at_two_places,
+        stored_in_a_list_of_a_dictionary,
+        layers_changed_in_place,
+    ],
+)
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_stores_into_arrays_that_are_items_of_a_known_list(function, target: str) -> None:
+    value, slope = adjit.value_and_grad(function, target=target)(1.3)
+    step = 1e-6
+    assert value == pytest.approx(function(1.3), rel=1e-14)
+    assert slope == pytest.approx((function(1.3 + step) - function(1.3 - step)) / (2.0 * step), rel=1e-7)
+    assert adjit.jvp(function, (1.3,), (1.0,), target=target)[1] == pytest.approx(slope, rel=1e-13)

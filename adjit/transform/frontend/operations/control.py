@@ -721,11 +721,13 @@ def as_it_is(frame: Frame) -> Callable[[], None]:
     places, rules = len(ctx.call_places), len(ctx.decomposed)
     of_frame = frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source
     lists_taken = set(ctx.put_away), {name: set(known) for name, known in ctx.changes.items()}
+    rows = set(ctx.copied_rows), set(ctx.stale)
 
     def forget() -> None:
         frame.env, (frame.in_loop, frame.earlier, frame.sought) = before, state
         ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, bound = held
         ctx.put_away, ctx.changes = lists_taken
+        ctx.copied_rows, ctx.stale = rows
         frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source = of_frame
         del ctx.active_calls[depth:], ctx.call_places[places:], ctx.bound[bound:], ctx.decomposed[rules:]
 

@@ -341,11 +341,14 @@ class Context:
         for leaf in (leaf for part in held for leaf in leaves_of(part)):
             is_known = not isinstance(leaf.type, types.Array) or leaf in self.row_of
             if not is_known and not self.stale.isdisjoint((leaf, *(self.roots_of(leaf) - {KEPT}))):
-                raise self.unsupported(
+                fault = self.unsupported(
                     f"`{name}`, an array that is also an item of a list and may have changed there",
                     "Append a copy, `items.append(x.copy())`, or read the array from the list.",
                     why="Compiled code copies the array into the list; in Python both are one array.",
                 )
+                # a loop that is written out takes the items of a known list one by one, without copies
+                fault.wants_constant = isinstance(value, TupleValue)
+                raise fault
 
     def is_of_doubtful_type(self, array: ir.Operand) -> bool:
         """Whether its numbers may have other bits in NumPy."""
