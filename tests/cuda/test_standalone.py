@@ -18,7 +18,7 @@ from tests.cuda.simulated.functions import FUNCTIONS
 
 # one of twelve; all of them in the long run
 NAMES = [pytest.param(name, marks=[pytest.mark.long] if k % 12 else []) for k, name in enumerate(FUNCTIONS)]
-HELPERS = ("device", "launch", "memory", "ordered", "streams")
+HELPERS = ("device", "launch", "memory", "ordered_sums", "streams")
 
 
 def undefined(text):
