@@ -63,24 +63,26 @@ BUILTIN_MODULES = (
 )  # fmt: skip
 # The rules for functions of a library that takes its time to import, loaded once a program has imported it.
 OF_LIBRARIES = {
-    library: tuple(f"scipy.{name}" for name in names)
-    for library, names in {
-        "scipy.special": ("special.functions", "special.bessel", "special.several_results", "special.faddeeva"),
-        "scipy.stats": ("stats.distributions", "stats.more_distributions", "stats.frozen", "stats.descriptive"),
-        "scipy.linalg": ("linalg.matrices", "linalg.special_matrices"),
-        "scipy.integrate": ("integrate.samples", "integrate.initial_values", "integrate.quadrature"),
-        "scipy.spatial.distance": ("spatial.distance",),
-        "scipy.spatial.transform": ("spatial.transform",),
-        "scipy.signal": ("signal.filters", "signal.windows"),
-        "scipy.interpolate": ("interpolate.splines", "interpolate.fitpack"),
-        "scipy.optimize": tuple(
-            f"optimize.{name}" for name in ("test_functions", "scalar_roots", "systems", "scalar_minima")
-        ),
-        "scipy.sparse": ("sparse.matrices", "sparse.construction"),
-        "scipy.ndimage": ("ndimage",),
-        "scipy.sparse.linalg": ("sparse.linalg",),
-    }.items()
-}
+    "scipy.special": (
+        "scipy.special.functions", "scipy.special.bessel", "scipy.special.several_results", "scipy.special.faddeeva",
+    ),
+    "scipy.stats": (
+        "scipy.stats.distributions", "scipy.stats.more_distributions", "scipy.stats.frozen", "scipy.stats.descriptive",
+    ),
+    "scipy.linalg": ("scipy.linalg.matrices", "scipy.linalg.special_matrices"),
+    "scipy.integrate": ("scipy.integrate.samples", "scipy.integrate.initial_values", "scipy.integrate.quadrature"),
+    "scipy.spatial.distance": ("scipy.spatial.distance",),
+    "scipy.spatial.transform": ("scipy.spatial.transform",),
+    "scipy.signal": ("scipy.signal.filters", "scipy.signal.windows"),
+    "scipy.interpolate": ("scipy.interpolate.splines", "scipy.interpolate.fitpack"),
+    "scipy.optimize": (
+        "scipy.optimize.test_functions", "scipy.optimize.scalar_roots", "scipy.optimize.systems",
+        "scipy.optimize.scalar_minima",
+    ),
+    "scipy.sparse": ("scipy.sparse.matrices", "scipy.sparse.construction"),
+    "scipy.ndimage": ("scipy.ndimage",),
+    "scipy.sparse.linalg": ("scipy.sparse.linalg",),
+}  # fmt: skip
 
 # The parameters of rules that take an array, so that a list or tuple is made one first, as in NumPy.
 ARRAY_LIKE = frozenset((

@@ -243,7 +243,7 @@ def main() -> int:
     os.environ["ADJIT_CACHE"] = "0"
     ways = ["compiled"] if options.compiled else sorted(FORCED) if options.strategies else ["cheapest"]
     first = options.seed * 1_000_000
-    seeds = range(options.seed * 1_000_000, options.seed * 1_000_000 + options.programs)
+    seeds = range(first, first + options.programs)
     fit = failures = 0
     for verdict in verdicts([(seed, way) for way in ways for seed in seeds], options.jobs):
         fit += verdict == ""

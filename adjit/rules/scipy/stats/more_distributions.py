@@ -178,8 +178,7 @@ def no_condition(*shapes):
     return True
 
 
-# ----------------------------------------------------------------------------------- those of distributions.py,
-# more
+# ------------------------------------------------------------------------------------- those of distributions.py, more
 
 continuous(
     stats.norm,
