@@ -81,7 +81,7 @@ MAY_IMPORT = {
     "transform.emit": f"{IR} errors runtime.backend runtime.library runtime.vectormath transform.analysis",
     "transform.source": f"{IR} errors runtime.backend runtime.library transform.strategy",
     "transform.rewrite": f"{IR} errors runtime.library switches transform.analysis",
-    "transform.analysis": f"{IR} runtime.library",
+    "transform.analysis": f"{IR} runtime.library runtime.vectormath",
     IR: "errors runtime.backend runtime.library",
     "transform.strategy": "",
     "transform": "",

@@ -16,10 +16,11 @@ from typing import Literal
 
 MECHANISMS = frozenset(
     {
-        "carry", "clears", "costly", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills", "functions",
-        "fuse", "gather", "hoist", "inner", "interchange", "jam", "lanes", "late", "maps", "margins", "merge",
-        "multiples", "origins", "outer", "passes", "places", "products", "promote", "reassociate", "rows", "search",
-        "single", "substitute", "sums", "terms", "tiles", "triangles", "upwards", "usual", "weigh", "workspace",
+        "carry", "clears", "contract", "costly", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills",
+        "functions", "fuse", "gather", "hoist", "inner", "interchange", "jam", "lanes", "late", "maps", "margins",
+        "merge", "multiples", "origins", "outer", "passes", "places", "products", "promote", "reassociate", "rows",
+        "search", "single", "substitute", "sums", "terms", "tiles", "triangles", "upwards", "usual", "weigh",
+        "workspace",
     }
 )  # fmt: skip
 

@@ -114,7 +114,7 @@ def test_the_specialisation_is_in_the_key(load):
     found = {
         key(outer),
         key(outer, kind="value_and_grad"),
-        key(outer, fastmath=False),
+        key(outer, fastmath=True),
         key(outer, fastmath=frozenset({"contract", "nsz"})),
         key(outer, parallel=True),
         key(outer, (float32, int64)),

@@ -2,7 +2,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def compound_grad(rates):
     """Gradient of compound at primals.py:132 with respect to rates."""
     # ---- forward sweep

@@ -2,7 +2,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def damped_grad(x, w):
     """Gradient of damped at primals.py:25 with respect to x, w."""
     # ---- forward sweep

@@ -2,7 +2,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def damped_jvp(x, w, x_dot, w_dot):
     """Value and tangent of damped at primals.py:25 with respect to x, w."""
     # phase of the oscillator

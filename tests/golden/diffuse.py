@@ -29,7 +29,7 @@ def check_bounds(least, greatest, extent):
         raise BeyondLoop(BEFOREHAND, greatest, extent)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def diffuse_grad(u, alpha, steps):
     """Gradient of diffuse at primals.py:31 with respect to u, alpha."""
     # ---- forward sweep

@@ -2,7 +2,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def first_passage_grad(drift, noise, barrier):
     """Gradient of first_passage at primals.py:116 with respect to drift, noise."""
     # ---- forward sweep

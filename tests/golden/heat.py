@@ -29,7 +29,7 @@ def check_bounds(least, greatest, extent):
         raise BeyondLoop(BEFOREHAND, greatest, extent)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def heat_grad(u, conductivity, steps):
     """Gradient of heat at primals.py:94 with respect to u, conductivity."""
     # ---- forward sweep

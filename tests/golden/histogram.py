@@ -45,7 +45,7 @@ def index_range(indices):
     return least, greatest
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def histogram_grad(values, bins, scale):
     """Gradient of histogram at primals.py:202 with respect to values."""
     # ---- forward sweep

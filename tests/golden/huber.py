@@ -2,7 +2,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def huber_grad(residual, width):
     """Gradient of huber at primals.py:109 with respect to residual."""
     # ---- forward sweep

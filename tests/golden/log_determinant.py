@@ -31,7 +31,7 @@ def check_bounds(least, greatest, extent):
         raise BeyondLoop(BEFOREHAND, greatest, extent)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def log_determinant_grad(a):
     """Gradient of log_determinant at primals.py:142 with respect to a."""
     # ---- forward sweep

@@ -31,7 +31,7 @@ def check_bounds(least, greatest, extent):
         raise BeyondLoop(BEFOREHAND, greatest, extent)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def log_likelihood_value_and_grad(points, means, log_weights):
     """Value and gradient of log_likelihood at primals.py:55 with respect to means, log_weights."""
     # ---- forward sweep

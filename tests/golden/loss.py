@@ -15,7 +15,7 @@ def same_extent(left, right):
         raise Stretched(STRETCHED)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def loss_grad(inputs, weights, bias, targets):
     """Gradient of loss at primals.py:75 with respect to weights, bias."""
     # ---- forward sweep

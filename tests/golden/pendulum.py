@@ -2,7 +2,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def pendulum_grad(position, velocity, stiffness, dt, steps):
     """Gradient of pendulum at primals.py:166 with respect to position, velocity, stiffness."""
     # ---- forward sweep

@@ -2,7 +2,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def pendulum_jvp(
     position, velocity, stiffness, dt, steps, position_dot, velocity_dot, stiffness_dot, dt_dot, steps_dot
 ):

@@ -2,7 +2,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def smooth_grad(u, rate, steps):
     """Gradient of smooth at primals.py:84 with respect to u, rate."""
     # ---- forward sweep

@@ -1,7 +1,7 @@
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def square_root_grad(a, tolerance):
     """Gradient of square_root at primals.py:47 with respect to a."""
     # ---- forward sweep

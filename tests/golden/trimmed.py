@@ -2,7 +2,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def trimmed_grad(x, lower, upper):
     """Gradient of trimmed at primals.py:213 with respect to x, lower, upper."""
     # ---- forward sweep

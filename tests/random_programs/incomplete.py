@@ -107,7 +107,11 @@ _PADDED = (
     "b = {g}.copy()\nb[{c}] = {f}\n",
     "b = np.empty(6)\nb[:] = {f}\nfor i in range(4):\n    b[i + 1] = {g}[i]\n",
 )
-_FINITE = ("v", "v * v", "v + 0.5", "np.exp(v)", "v * w", "x * x[1]", "np.sin(v)", "v[::-1] - v[0]")
+_FINITE = (
+    "v", "v * v", "v + 0.5", "np.exp(v)", "v * w", "x * x[1]", "np.sin(v)", "v[::-1] - v[0]",
+    # what products and sums that round once make another number of
+    "x * w + v", "np.exp(v) * w", "v * v - 0.3 * x",
+)  # fmt: skip
 _ASKED = ("w > 0.5", "missing", "np.isnan(y)", "~missing & (w < 0.9)")
 _OF_INFINITE = (
     "t += np.min(b)", "t += np.sum(np.exp(-b))", "t += np.sum(1.0 / (2.0 + b))", "t += np.sum(np.tanh(b) * {k})",

@@ -31,13 +31,13 @@ class Asked(TypedDict, total=False):
 
     - `target`: "cpu" compiles with numba. "python" runs the generated code uncompiled, for debuggers. "cuda" launches
       kernels on a GPU, with arrays there. "cuda-device" makes a function that kernels call.
-    - `fastmath`: LLVM's flags, as for numba.njit. The default {"contract"} only fuses a product and a sum.
+    - `fastmath`: LLVM's flags, as for numba.njit. Without any, which is the default, each operation rounds as in NumPy.
     - `memory_limit`: the memory for saved values of loops, as "200 MB" or a number of bytes. Loops that need more are
       checkpointed: the reverse sweep recomputes their iterations from snapshots.
     - `parallel`: True runs loops over prange in threads, where adjit proves that this is safe. The result does not
       depend on the number of threads.
     - `vectormath`: True uses adjit's elementary functions in vectorised loops. They may differ from libm's by 1 ulp
-      (erfc by 2). With False, and fastmath=False, the value is bit for bit that of the compiled function.
+      (erfc by 2). With False, and without fastmath, the value is bit for bit that of the function compiled by numba.
     - `cache`: None and True keep machine code for later processes, and True warns where that is impossible.
     - `boundscheck`: True raises IndexError at your line for an index that is out of bounds.
     - `deterministic`: True gives sums that threads of a GPU share the same bits in each run.
@@ -63,7 +63,7 @@ class Options:
     transformation. `memory_limit` is in bytes."""
 
     target: str = "cpu"
-    fastmath: bool | frozenset[str] = frozenset({"contract"})
+    fastmath: bool | frozenset[str] = False
     parallel: bool = False
     vectormath: bool = True
     cache: bool | None = None
@@ -94,7 +94,8 @@ class Options:
         """numba's decorator for a saved function, with what these options compile it with; `asks_python`: it has parts
         that the interpreter runs, which takes its lock."""
         options = self.for_numba()
-        said = {name: options[name] for name in ("error_model", "fastmath", *(() if asks_python else ("nogil",)))}
+        names = ("error_model", *(("fastmath",) if self.fastmath else ()), *(() if asks_python else ("nogil",)))
+        said = {name: options[name] for name in names}
         if tuned and self.parallel:
             said["parallel"] = True
         return f"@njit({', '.join(f'{name}={_literal(value)}' for name, value in said.items())})"
@@ -191,7 +192,7 @@ def make_options(given: Mapping[str, Any], own: Sequence[str] = ()) -> Options:
     # what one steps through is what one reads
     usual = GUARDED if is_checked else _USUAL.get(made.get("target", "cpu"), CHEAPEST)
     made.setdefault("strategy", usual)
-    if not made.get("fastmath", True):
+    if not (made.get("fastmath", Options.fastmath) or made.get("vectormath", Options.vectormath)):
         # the value keeps the bits of the primal, whose products BLAS makes
         exact = made["strategy"].without | {"dots", "passes"}
         made["strategy"] = dataclasses.replace(made["strategy"], without=frozenset(exact))
@@ -205,7 +206,7 @@ def make_options(given: Mapping[str, Any], own: Sequence[str] = ()) -> Options:
 def _literal(value: Any) -> str:
     """A string in double quotes, a set in the order of its elements."""
     if isinstance(value, set):
-        return "{" + ", ".join(map(_literal, sorted(value))) + "}" if value else "False"
+        return "{" + ", ".join(map(_literal, sorted(value))) + "}"
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 

@@ -56,6 +56,9 @@ def _of_sum(context: Any) -> Any:
 
 def _in_any_order(instruction: str) -> Any:
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, term = args
+        if isinstance(term, ir.Instruction) and term.opname == "fmul":
+            term.flags = [*term.flags, "contract"]  # which a sum in any order may round once
         return getattr(builder, instruction)(*args, flags=("reassoc", "contract"))
 
     return lower

@@ -113,7 +113,8 @@ def _matrix(
 class _Addition:
     """The instructions of out += left @ right, or -=: `rows` by `columns` elements, of `count` terms each.
 
-    is_stored: what is in `out` before is not added to, if there are terms.
+    is_stored: what is in `out` before is not added to, if there are terms. A product and its sum are rounded once then,
+    as BLAS does it; what is added to rounds each, as the loops do that it stands for.
     """
 
     def __init__(
@@ -130,6 +131,7 @@ class _Addition:
         self.builder, self.element = builder, element
         self.total = builder.fsub if is_taken_off else builder.fadd
         self.is_stored = is_stored
+        self.flags = ("contract",) if is_stored else ()
         self.out, self.left, self.right = out, left, right
         self.rows, self.columns, self.count = extents
         self.itemsize = 8 if isinstance(element, ir.DoubleType) else 4
@@ -313,8 +315,8 @@ class _Strip:
         columns = self.loaded(builder.gep(source, [builder.mul(k, step)]), self.type)
         for phi, factor in zip(sums, factors, strict=True):
             number = self.loaded(builder.gep(factor, [builder.mul(k, left.column)]), self.type.element)
-            term = builder.fmul(self.spread(number), columns)
-            phi.add_incoming(self.addition.total(phi, term), inside)
+            term = builder.fmul(self.spread(number), columns, flags=self.addition.flags)
+            phi.add_incoming(self.addition.total(phi, term, flags=self.addition.flags), inside)
         k.add_incoming(builder.add(k, _intp(1)), inside)
         _branch_back(builder, test)
         builder.position_at_end(after)

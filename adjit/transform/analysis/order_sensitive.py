@@ -14,10 +14,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from adjit.runtime import vectormath
+from adjit.runtime.library import reassociable_add, reassociable_sub
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, names_given
 
@@ -109,6 +111,34 @@ class _Decisions(Reach):
         stepping = (op for op in ops if isinstance(op, ir.Call) and _is_step(op) and op.outs[0] not in guards)
         self._follow([*(o for op in ops for o in steering(op)), *(o for op in stepping for o in op.args)])
 
+
+class Roundings(Reach):
+    """Everything that flows into the yields at `positions`, into a decision, or into a function that is not smooth
+    everywhere, such as a root: what is 0 there must not be 1e-17. `quotients`: what is divided by counts, too."""
+
+    def __init__(
+        self, function: ir.Function, aliases: Aliases, positions: Collection[int] = (), quotients: bool = True
+    ):
+        self._function, self._aliases = function, aliases
+        ops = function.body.inside
+        wanted = [y for k, y in enumerate(function.body.yields) if k in positions]
+        wanted += (operand for op in ops for operand in (*steering(op), *_told_apart(op, quotients)))
+        self._follow(wanted)
+
+
+def _told_apart(op: ir.Op, quotients: bool) -> Sequence[ir.Operand]:
+    """Operands that an operation may be very different for where they are nearly equal."""
+    if not isinstance(op, ir.Call) or _is_one(op, _SMOOTH):
+        return ()
+    if op.callee is operator.truediv:
+        return op.args[1:] if quotients else ()
+    return op.args[:1] if op.callee is ir.select else op.args
+
+
+_SMOOTH: set[object] = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, ir.cast}
+_SMOOTH |= {reassociable_add, reassociable_sub}
+for _name in ("exp", "exp2", "expm1", "sin", "cos", "sinh", "cosh", "tanh", "erf", "erfc"):
+    _SMOOTH |= {getattr(module, _name) for module in (math, np, vectormath) if hasattr(module, _name)}
 
 # What of floats is a float again, and no smooth function of them. That something is nan is so in any order.
 _STEPS: set[object] = {math.floor, math.ceil, math.trunc, np.floor, np.ceil, np.trunc, np.rint, np.round, np.around}

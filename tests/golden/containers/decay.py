@@ -31,7 +31,7 @@ def check_bounds(least, greatest, extent):
         raise BeyondLoop(BEFOREHAND, greatest, extent)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def decay_grad(rates, times):
     """Gradient of decay at container_primals.py:25 with respect to rates."""
     # ---- forward sweep

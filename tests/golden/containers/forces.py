@@ -29,7 +29,7 @@ def check_bounds(least, greatest, extent):
         raise BeyondLoop(BEFOREHAND, greatest, extent)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def forces_grad(masses, positions):
     """Gradient of forces at container_primals.py:50 with respect to masses, positions."""
     # ---- forward sweep

@@ -2,7 +2,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def momentum_grad(x, rate, steps):
     """Gradient of momentum at container_primals.py:148 with respect to x, rate."""
     # ---- forward sweep

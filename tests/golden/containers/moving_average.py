@@ -2,7 +2,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def moving_average_grad(signal, width):
     """Gradient of moving_average at container_primals.py:60 with respect to signal."""
     # ---- forward sweep

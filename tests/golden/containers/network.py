@@ -15,7 +15,7 @@ def same_extent(left, right):
         raise Stretched(STRETCHED)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def network_grad(first, second, x):
     """Gradient of network at container_primals.py:122 with respect to first, second."""
     # ---- forward sweep

@@ -36,7 +36,7 @@ def check_index(index, extent, where):
         raise OutOfBounds(where, index, extent)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def scores_grad(x, y):
     """Gradient of scores at container_primals.py:89 with respect to y."""
     # ---- forward sweep

@@ -2,7 +2,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def series_grad(x, tolerance):
     """Gradient of series at container_primals.py:97 with respect to x."""
     # ---- forward sweep

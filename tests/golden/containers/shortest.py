@@ -23,7 +23,7 @@ def check_index(index, extent, where):
         raise OutOfBounds(where, index, extent)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def shortest_grad(costs, hops):
     """Gradient of shortest at container_primals.py:162 with respect to costs."""
     hops_0, hops_1 = hops

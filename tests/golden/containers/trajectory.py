@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def trajectory_grad(position, velocity, step, count):
     """Gradient of trajectory at container_primals.py:13 with respect to position, velocity."""
     # ---- forward sweep

@@ -31,7 +31,7 @@ def check_bounds(least, greatest, extent):
         raise BeyondLoop(BEFOREHAND, greatest, extent)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def tree_sum_grad(values, depth):
     """Gradient of tree_sum at container_primals.py:130 with respect to values."""
     # ---- forward sweep

@@ -23,7 +23,7 @@ def check_index(index, extent, where):
         raise OutOfBounds(where, index, extent)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def triangle_grad(x, rows):
     """Gradient of triangle at container_primals.py:80 with respect to x."""
     # ---- forward sweep

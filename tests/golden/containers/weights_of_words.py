@@ -31,7 +31,7 @@ def check_bounds(least, greatest, extent):
         raise BeyondLoop(BEFOREHAND, greatest, extent)
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def weights_of_words_grad(weights, words):
     """Gradient of weights_of_words at container_primals.py:71 with respect to weights."""
     # ---- forward sweep

@@ -2,10 +2,10 @@
 import numpy as np
 from numba import njit
 
-from adjit.runtime.library import check_bounds, workspace
+from adjit.runtime.library import check_bounds, reassociable_add, reassociable_sub, workspace
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def heat_grad(u, conductivity, steps):
     """Gradient of heat at primals.py:94 with respect to u, conductivity."""
     # ---- forward sweep
@@ -24,9 +24,11 @@ def heat_grad(u, conductivity, steps):
         for i in range(1, n - 1):
             for j in range(1, m - 1):
                 now_item = now[i, j]
-                flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now_item
+                flow = reassociable_sub(
+                    now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1], 4.0 * now_item
+                )
                 flow_tape[t, i - 1, j - 1] = flow
-                after[i, j] = now_item + conductivity[i, j] * flow
+                after[i, j] = reassociable_add(now_item, conductivity[i, j] * flow)
         now, after = after, now
         now_bar_2, after_bar_2 = after_bar_2, now_bar_2
     # ---- reverse sweep
@@ -34,7 +36,7 @@ def heat_grad(u, conductivity, steps):
     # L103: return np.sum(now * now)
     for i in range(n):
         for j in range(m):
-            now_bar_2[i, j] += 2.0 * now[i, j]
+            now_bar_2[i, j] = reassociable_add(now_bar_2[i, j], 2.0 * now[i, j])
     flow_bars = workspace.zeros((max(n + 2, 4), max(m + 2, 4)))
     for t in range(steps - 1, -1, -1):
         for i in range(1, n - 1):
@@ -43,7 +45,7 @@ def heat_grad(u, conductivity, steps):
                 stored_bar = now_bar_2[i, j]
                 flow = flow_tape[t, i - 1, j - 1]
                 flow_bar = conductivity[i, j] * stored_bar
-                conductivity_bar[i, j] += flow * stored_bar
+                conductivity_bar[i, j] = reassociable_add(conductivity_bar[i, j], flow * stored_bar)
                 # L100: flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
                 flow_bars[i + 1, j + 1] = flow_bar
         # L100: flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
@@ -59,7 +61,9 @@ def heat_grad(u, conductivity, steps):
                         + flow_bars[i, j + 1]
                         + flow_bars[i + 2, j + 1]
                     )
-                    after_bar_2[i, j] = now_bar_2[i, j] - 4.0 * flow_bars[i + 1, j + 1] + total
+                    after_bar_2[i, j] = (
+                        reassociable_sub(now_bar_2[i, j], 4.0 * flow_bars[i + 1, j + 1]) + total
+                    )
                 after_bar_2[i, m - 1] += flow_bars[i + 1, m - 1]
             for j in range(1, m - 1):
                 after_bar_2[n - 1, j] += flow_bars[n - 1, j + 1]

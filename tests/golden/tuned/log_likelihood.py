@@ -3,10 +3,10 @@ import numpy as np
 from numba import njit
 
 from adjit.runtime import vectormath
-from adjit.runtime.library import check_bounds, reassociable_add, workspace
+from adjit.runtime.library import check_bounds, reassociable_add, reassociable_sub, workspace
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def log_likelihood_value_and_grad(points, means, log_weights):
     """Value and gradient of log_likelihood at primals.py:55 with respect to means, log_weights."""
     # ---- forward sweep
@@ -79,7 +79,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             for lane in range(lanes):
                 difference_bar = exp_tape[k, lane] * summed_bar_lanes[lane]
                 logits_bar[k, lane] = difference_bar
-                largest_bar_lanes[lane] -= difference_bar
+                largest_bar_lanes[lane] = reassociable_sub(largest_bar_lanes[lane], difference_bar)
         for k in range(means.shape[0]):
             log_weights_bar_sum = 0.0
             # L67: largest = max(largest, logits[k])

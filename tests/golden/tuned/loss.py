@@ -3,10 +3,10 @@ import numpy as np
 from numba import njit
 
 from adjit.runtime import vectormath
-from adjit.runtime.library import same_extent, workspace
+from adjit.runtime.library import reassociable_add, same_extent, workspace
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def loss_grad(inputs, weights, bias, targets):
     """Gradient of loss at primals.py:75 with respect to weights, bias."""
     # ---- forward sweep
@@ -27,6 +27,6 @@ def loss_grad(inputs, weights, bias, targets):
             residual_bar = 2.0 * residual * quotient
             # hidden = np.tanh(inputs @ weights + bias)
             sum_bar = (1.0 - hidden * hidden) * residual_bar
-            bias_bar[j] += sum_bar
+            bias_bar[j] = reassociable_add(bias_bar[j], sum_bar)
             matmul_bar[i, j] = sum_bar
     return workspace.dot(inputs.T, matmul_bar), bias_bar

@@ -5,10 +5,10 @@ import numpy as np
 from numba import njit
 
 from adjit.runtime import vectormath
-from adjit.runtime.library import check_bounds, workspace
+from adjit.runtime.library import check_bounds, reassociable_add, reassociable_sub, workspace
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def memory_cell_grad(signal, weight, bias):
     """Gradient of memory_cell at primals.py:186 with respect to weight, bias."""
     # ---- forward sweep
@@ -84,14 +84,16 @@ def memory_cell_grad(signal, weight, bias):
         show_bar = tanh * output_bar
         exp = exp_tape[t]
         show = 1.0 / (1.0 + exp)
-        state_bar += (1.0 - tanh * tanh) * (show * output_bar)
+        state_bar = reassociable_add(state_bar, reassociable_sub(1.0, tanh * tanh) * (show * output_bar))
         # L194: state = keep * state + admit * math.tanh(weight[3] * signal[t])
         tanh = tanh_tape_2[t]
         admit_bar = tanh * state_bar
         exp_2 = exp_tape_2[t]
         admit = 1.0 / (1.0 + exp_2)
         signal_item = signal[t]
-        weight_bar_sum += signal_item * ((1.0 - tanh * tanh) * (admit * state_bar))
+        weight_bar_sum = reassociable_add(
+            weight_bar_sum, signal_item * (reassociable_sub(1.0, tanh * tanh) * (admit * state_bar))
+        )
         state = state_tape[t]
         keep_bar = state * state_bar
         exp_3 = exp_tape_3[t]
@@ -100,20 +102,20 @@ def memory_cell_grad(signal, weight, bias):
         # L183 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
         negated_bar = exp * (show * show * show_bar)
         # L193: show = sigmoid(weight[2] * signal[t] + bias[2])
-        bias_bar_sum += negated_bar
-        weight_bar_sum_2 += signal_item * negated_bar
+        bias_bar_sum = reassociable_add(bias_bar_sum, negated_bar)
+        weight_bar_sum_2 = reassociable_add(weight_bar_sum_2, signal_item * negated_bar)
         # L183 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
         negated_bar = exp_3 * (keep * keep * keep_bar)
         # L192: keep = sigmoid(weight[1] * output + bias[1])
-        bias_bar_sum_2 += negated_bar
+        bias_bar_sum_2 = reassociable_add(bias_bar_sum_2, negated_bar)
         output = output_tape[t]
         output_bar = weight[1] * -(exp_3 * (-keep * keep * keep_bar))
-        weight_bar_sum_3 += output * negated_bar
+        weight_bar_sum_3 = reassociable_add(weight_bar_sum_3, output * negated_bar)
         # L183 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
         negated_bar = exp_2 * (admit * admit * admit_bar)
         # L191: admit = sigmoid(weight[0] * signal[t] + bias[0])
-        bias_bar_sum_3 += negated_bar
-        weight_bar_sum_4 += signal_item * negated_bar
+        bias_bar_sum_3 = reassociable_add(bias_bar_sum_3, negated_bar)
+        weight_bar_sum_4 = reassociable_add(weight_bar_sum_4, signal_item * negated_bar)
     if signal.size > 0:
         # L194: state = keep * state + admit * math.tanh(weight[3] * signal[t])
         weight_bar[3] += weight_bar_sum

@@ -2,10 +2,10 @@
 import numpy as np
 from numba import njit
 
-from adjit.runtime.library import reassociable_add, usual, workspace
+from adjit.runtime.library import reassociable_add, reassociable_sub, usual, workspace
 
 
-@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+@njit(error_model="numpy", nogil=True)
 def smooth_grad(u, rate, steps):
     """Gradient of smooth at primals.py:84 with respect to u, rate."""
     # ---- forward sweep
@@ -19,16 +19,16 @@ def smooth_grad(u, rate, steps):
     for t in range(steps):
         for i in range(1, u.size - 1):
             now_item = now[i]
-            total = now[i - 1] - 2.0 * now_item + now[i + 1]
+            total = reassociable_sub(now[i - 1], 2.0 * now_item) + now[i + 1]
             sum_tape[t, i - 1] = total
-            after[i] = now_item + rate * total
+            after[i] = reassociable_add(now_item, rate * total)
         now, after = after, now
         now_bar_2, after_bar_2 = after_bar_2, now_bar_2
     # ---- reverse sweep
     # L91: return np.sum(now * now * now)
     for i in range(u.size):
         now_item = now[i]
-        now_bar_2[i] += now_item * now_item + 2.0 * now_item * now_item
+        now_bar_2[i] += reassociable_add(now_item * now_item, 2.0 * now_item * now_item)
     rate_bar = 0.0
     for t in range(steps - 1, -1, -1):
         for i in range(1, u.size - 1):
@@ -36,24 +36,29 @@ def smooth_grad(u, rate, steps):
             rate_bar = reassociable_add(rate_bar, sum_tape[t, i - 1] * now_bar_2[i])
         # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
         if usual(u.size > 3):
-            after_bar_2[0] += rate * now_bar_2[1]
+            after_bar_2[0] = reassociable_add(after_bar_2[0], rate * now_bar_2[1])
             stored_bar = now_bar_2[1]
-            after_bar_2[1] = stored_bar - 2.0 * (rate * stored_bar) + rate * now_bar_2[2]
+            after_bar_2[1] = reassociable_add(
+                reassociable_sub(stored_bar, 2.0 * (rate * stored_bar)), rate * now_bar_2[2]
+            )
             for i in range(2, u.size - 2):
                 stored_bar = now_bar_2[i]
-                after_bar_2[i] = (
-                    stored_bar - 2.0 * (rate * stored_bar) + rate * (now_bar_2[i - 1] + now_bar_2[i + 1])
+                after_bar_2[i] = reassociable_add(
+                    reassociable_sub(stored_bar, 2.0 * (rate * stored_bar)),
+                    rate * (now_bar_2[i - 1] + now_bar_2[i + 1])
                 )
             stored_bar = now_bar_2[u.size - 2]
-            after_bar_2[u.size - 2] = stored_bar - 2.0 * (rate * stored_bar) + rate * now_bar_2[u.size - 3]
-            after_bar_2[u.size - 1] += rate * now_bar_2[u.size - 2]
+            after_bar_2[u.size - 2] = reassociable_add(
+                reassociable_sub(stored_bar, 2.0 * (rate * stored_bar)), rate * now_bar_2[u.size - 3]
+            )
+            after_bar_2[u.size - 1] = reassociable_add(after_bar_2[u.size - 1], rate * now_bar_2[u.size - 2])
         else:
             for i in range(1, u.size - 1):
                 stored_bar = now_bar_2[i]
-                after_bar_2[i] = stored_bar - 2.0 * (rate * stored_bar)
+                after_bar_2[i] = reassociable_sub(stored_bar, 2.0 * (rate * stored_bar))
             for i in range(1, u.size - 1):
-                after_bar_2[i + 1] += rate * now_bar_2[i]
-                after_bar_2[i - 1] += rate * now_bar_2[i]
+                after_bar_2[i + 1] = reassociable_add(after_bar_2[i + 1], rate * now_bar_2[i])
+                after_bar_2[i - 1] = reassociable_add(after_bar_2[i - 1], rate * now_bar_2[i])
         now_bar_2, after_bar_2 = after_bar_2, now_bar_2
     # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
     if steps > 0:

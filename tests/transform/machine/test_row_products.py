@@ -73,8 +73,8 @@ def test_rows_that_do_not_fit_raise():
         adjit.grad(forward, wrt=(0, 1))(L[:, :3].copy(), B)
 
 
-def test_values_without_fastmath_are_those_of_the_primal():
+def test_exact_values_are_those_of_the_primal():
     draw = np.random.default_rng(1)
     L, b = np.tril(draw.normal(size=(90, 90))) / 90 + 2.0 * np.eye(90), draw.normal(size=90)
-    value, _ = adjit.value_and_grad(forward, wrt=(0, 1), fastmath=False)(L, b)
+    value, _ = adjit.value_and_grad(forward, wrt=(0, 1), vectormath=False)(L, b)
     assert value == njit(forward)(L, b)

@@ -6,7 +6,9 @@ what carries a value from trip to trip stands in a loop of its own after them (`
     for i in range(n):               for i in range(n):
         y[i] = np.exp(x[i])              y[i] = vectormath.exp(x[i])
 
-A loop in which something else stands in the way of vectorising keeps the functions that it has.
+A loop in which something else stands in the way of vectorising keeps the functions that it has, unless their results
+may be compared with those of `vectormath`. These may differ in the last bit, and `np.exp(x[i]) > np.exp(x[0])` would
+hold at i = 0.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.integers import Naturals
+from adjit.transform.analysis.order_sensitive import Roundings
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.machine.vectors.recurrence import Recurrence
 from adjit.transform.machine.vectors.strips import Strips
@@ -38,6 +41,7 @@ ELEMENTARY: dict[Any, Any] = {
     math.erfc: vectormath.erfc,
     **dict.fromkeys((operator.pow, operator.ipow, math.pow, np.power), vectormath.pow),
 }
+_FUNCTIONS = frozenset(ELEMENTARY.values())
 # Cheap, but not as vectors.
 _SCALAR = frozenset({operator.floordiv, operator.mod, math.floor, math.ceil})
 # Powers that the compiler has its own instructions for.
@@ -51,7 +55,31 @@ def vectorise(function: ir.Function) -> ir.Function:
     """The function with elementary functions replaced; the same object if there are none to replace."""
     body = _Pass(function).region(function.body, holds_scratch=True)
     # what only the recurrence reads, and computes itself, is not left with the rest
-    return function if body is function.body else eliminate_dead(dataclasses.replace(function, body=body))
+    made = function if body is function.body else eliminate_dead(dataclasses.replace(function, body=body))
+    return _alike(made)
+
+
+def _alike(function: ir.Function) -> ir.Function:
+    """The function with calls of one elementary function made alike where they may be compared with each other."""
+    called = [op for op in function.body.inside if isinstance(op, ir.Call | ir.OfRows)]
+    made = [op for op in called if isinstance(op.callee, Hashable) and op.callee in _FUNCTIONS]
+    names = {op.callee for op in made}
+    others = [op for op in called if isinstance(op, ir.Call) and is_elementary(op) and ELEMENTARY[op.callee] in names]
+    if not others:
+        return function
+    # what is divided by exp(x) - exp(y) is infinite at best
+    reach = Roundings(function, function.analysis(Aliases), quotients=False)
+    compared = {
+        op.callee
+        for op in made
+        if (reach.has_memory(op.target) if isinstance(op, ir.OfRows) else reach.has_var(op.outs[0]))
+    }
+    instead: dict[ir.Op, Sequence[ir.Op]] = {
+        op: (dataclasses.replace(op, callee=ELEMENTARY[op.callee]),)
+        for op in others
+        if ELEMENTARY[op.callee] in compared and reach.has_var(op.outs[0])
+    }
+    return ir.with_body(function, ir.replaced(function.body, instead)) if instead else function
 
 
 class _Pass:

@@ -156,7 +156,7 @@ def path(start, drift, noise):
 def test_recurrences(monkeypatch):
     source = check(path, (0, 1), lambda size: (1.1, 0.3, random(size, 5)), monkeypatch)
     # what inner loops add to a sum over all trips, each lane adds up by itself
-    assert "drift_bar_lanes[lane] += " in source
+    assert "drift_bar_lanes[lane] = reassociable_add(drift_bar_lanes[lane], " in source
     assert "drift_bar = reassociable_add(drift_bar, drift_bar_lanes[lane])" in source
 
 

@@ -51,7 +51,7 @@ def pairs(x, y):
 
 def test_the_sum_goes_into_the_element_after_the_loop():
     source = checked(pairs, X, Y)
-    assert re.search(r"^            x_bar_sum \+= ", source, re.MULTILINE)
+    assert re.search(r"^            x_bar_sum = reassociable_add\(x_bar_sum, ", source, re.MULTILINE)
     assert re.search(r"^        x_bar\[i\] = x_bar_sum$", source, re.MULTILINE)
     # i is below x.size, so the element is there without a look at the trips
     assert "if y.size > 0" not in source
