@@ -67,7 +67,8 @@ def unpacked_code(target_context: Any, data: bytes, names: Collection[str], text
     pickle raises, and RuntimeError, where it does not fit any more. `text`: what numba shows for it."""
     rtsys.initialize(target_context)
     pool.ready()
-    wrapper.ready(names)
+    if wrapper.is_called(names):
+        wrapper.give_symbols()
     if any(name.startswith(special.PREFIX) for name in names):
         special.give_symbols()
     load_routines_for(names)

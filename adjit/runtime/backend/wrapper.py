@@ -4,25 +4,22 @@ In: the types of a function that is compiled. Out: a module of LLVM with its wra
 
     grad(x)         the fields of x are put where numba has them, and go to the function one by one
 
-numba's own is written and compiled for each function anew, a tenth of a short compilation. Here it is one function,
+numba's own is written and compiled for each function anew, a third of a short compilation. Here it is one function,
 which a process compiles once, and which reads a table: where each argument goes, what it is, and what the result is
-made of. What is compiled with a function is a call of that one.
+made of. What is compiled with a function is a call of that one, and what hands over the arguments from their places.
 
     the table of (x: float64[:], k: int64) -> (float64, (float64[:],))
         x: an array of 8 bytes an element, its seven fields behind each other; k: an integer, after them
         a tuple of two: a float at 0, a tuple of one: an array of one axis at 8
 
-The first arguments go in registers and the rest on the stack, integers and pointers in one order and floats in another.
-So what hands over many integers and eight floats calls any function that takes at most so many of each, which looks at
-no others: that is how functions are called on x86 (System V) and 64-bit ARM. Elsewhere, for more arguments and for
-other types, the wrapper is numba's.
+For other types the wrapper is numba's.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
-import platform
 import re
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -38,9 +35,7 @@ from numba.np import numpy_support
 
 _SHAPE = 5  # fields of an array before its extents and strides
 _CONSTANTS = 8  # of the body of an environment, after what is global
-_FLOATS = 8  # arguments that go in registers of their own
-_CALL, _APPLY = "adjit_call", "adjit_apply_"
-_MANY = (32, 64, 128, 256)  # integers and pointers that are handed over, whatever the function takes
+_CALL = "adjit_call"
 
 # what an argument is, where it is no array; the size of an element says that it is one
 _FLOAT64, _INT, _FLOAT32, _UINT, _BOOLEAN = 0, -1, -2, -3, -4
@@ -90,7 +85,7 @@ declare void @PyErr_Clear()
 ; Calls a function, which has an environment and a name, with the arguments of Python's; `apply` hands them over. The
 ; table: 0 or whether others may run meanwhile; bytes of the places of the arguments, and of the result; how many
 ; arguments there are; for each the offset of its place and its kind; the parts of the result.
-define ptr @adjit_call(ptr %arguments, ptr %environment, ptr %function, ptr %name, ptr %apply, ptr %table) {
+define ptr @adjit_call(ptr %arguments, ptr %environment, ptr %name, ptr %apply, ptr %table) {
   %bytes_place = getelementptr i64, ptr %table, i64 1
   %result_bytes_place = getelementptr i64, ptr %table, i64 2
   %count_place = getelementptr i64, ptr %table, i64 3
@@ -114,11 +109,11 @@ go:
   br i1 %is_free, label %freed, label %held
 freed:
   %state = call ptr @PyEval_SaveThread()
-  %free_code = call i32 %apply(ptr %function, ptr %result, ptr %raised_place, ptr %places)
+  %free_code = call i32 %apply(ptr %result, ptr %raised_place, ptr %places)
   call void @PyEval_RestoreThread(ptr %state)
   br label %called
 held:
-  %held_code = call i32 %apply(ptr %function, ptr %result, ptr %raised_place, ptr %places)
+  %held_code = call i32 %apply(ptr %result, ptr %raised_place, ptr %places)
   br label %called
 called:
   %code = phi i32 [ %free_code, %freed ], [ %held_code, %held ]
@@ -433,8 +428,8 @@ done:
 
 
 @functools.cache
-def _shared() -> tuple[Any, ...]:
-    """What wrappers do, compiled."""
+def give_symbols() -> tuple[Any, ...]:
+    """What wrappers do, compiled, and found by its name: of code that was compiled in another process, too."""
     with global_compiler_lock:
         # with it come the functions of numba's that these call
         rtsys.initialize(cpu_target.target_context)
@@ -455,59 +450,22 @@ def _shared() -> tuple[Any, ...]:
         "UNSIGNED": _UNSIGNED,
     }
     text = re.sub(rf"\b({'|'.join(words)})\b", lambda found: str(words[found[0]]), _SHARED)
-    return _compiled(_CALL, text)
-
-
-@functools.cache
-def _applied(name: str) -> tuple[Any, ...]:
-    """The function of this name, compiled: it calls another with its result, what it raises, so many integers and all
-    floats."""
-    many = int(name.removeprefix(_APPLY))
-    kinds = [("i64", f"%i{k}") for k in range(many)] + [("double", f"%f{k}") for k in range(_FLOATS)]
-    order = [*range(_FLOATS, _FLOATS + many), *range(_FLOATS)]
-    loads = "".join(
-        f"  %p{where} = getelementptr i64, ptr %places, i64 {where}\n  {value} = load {kind}, ptr %p{where}\n"
-        for where, (kind, value) in zip(order, kinds, strict=True)
-    )
-    handed = ", ".join(f"{kind} {value}" for kind, value in kinds)
-    text = (
-        f"define i32 @{name}(ptr %function, ptr %result, ptr %raised, ptr %places) {{\n{loads}"
-        f"  %code = call i32 %function(ptr %result, ptr %raised, {handed})\n  ret i32 %code\n}}\n"
-    )
-    # not as quickly as may be, which has each value go over the stack
-    return _compiled(name, text, 1)
-
-
-def _compiled(name: str, text: str, level: int = 0) -> tuple[Any, ...]:
-    """Machine code, which others find by the name."""
-    machine = llvm.Target.from_default_triple().create_target_machine(opt=level)
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=0)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
     engine.finalize_object()
-    llvm.add_symbol(name, engine.get_function_address(name))
+    llvm.add_symbol(_CALL, engine.get_function_address(_CALL))
     return engine, machine
 
 
-def ready(names: Collection[str]) -> None:
-    """Gives code that was compiled in another process what its wrapper calls, of these symbols."""
-    for name in names:
-        if name == _CALL:
-            _shared()
-        elif name.startswith(_APPLY):
-            _applied(name)
+def is_called(names: Collection[str]) -> bool:
+    """Whether machine code that takes these symbols from elsewhere has such a wrapper."""
+    return _CALL in names
 
 
 def suits(result: types.Type, arguments: Sequence[types.Type]) -> bool:
     """Whether the wrapper is for functions of these types, on this machine."""
-    if not (_is_boxed(result) and all(map(_is_taken, arguments))):
-        return False
-    machine = platform.machine()
-    if os.name == "nt" or machine not in ("x86_64", "AMD64", "aarch64", "arm64"):
-        return False
-    floats = sum(isinstance(kind, types.Float) for kind in arguments)
-    if floats > _FLOATS or sum(map(_words, arguments)) - floats > _MANY[-1]:
-        return False
-    # on the stack of a Mac what is smaller than a word takes no word
-    return machine != "arm64" or all(_is_array(kind) or getattr(kind, "bitwidth", 0) == 64 for kind in arguments)
+    is_here = os.name != "nt" and types.intp.bitwidth == 64  # type: ignore[attr-defined]
+    return is_here and _is_boxed(result) and all(map(_is_taken, arguments))
 
 
 def _is_taken(kind: types.Type) -> bool:
@@ -533,26 +491,35 @@ def _words(kind: Any) -> int:
 
 def write_wrapper(context: Any, library: Any, fndesc: Any, env: Any, release_gil: bool) -> None:
     """Adds the wrapper to the library of the function."""
-    many, taken = _taken(fndesc.argtypes)
-    apply = f"{_APPLY}{many}"
-    ready((_CALL, apply))
+    give_symbols()
+    offsets = [0, *itertools.accumulate(8 * _words(kind) for kind in fndesc.argtypes)]
+    taken = [word for kind, offset in zip(fndesc.argtypes, offsets, strict=False) for word in (offset, _what(kind))]
     parts, size = _parts(fndesc.restype, 0, EnvironmentManager(None, env, None, None))
     # what is narrower than a word is read as one
-    table = [int(release_gil), 8 * (_FLOATS + many), size + 8, len(fndesc.argtypes), *taken, *parts]
+    table = [int(release_gil), offsets[-1], size + 8, len(fndesc.argtypes), *taken, *parts]
     name = fndesc.qualname.encode() + b"\0"
     escaped = "".join(f"\\{byte:02x}" for byte in name)
     environment, function = context.get_env_name(fndesc), fndesc.llvm_func_name
-    handed = f'ptr %arguments, ptr %environment, ptr @"{function}", ptr @.name, ptr @{apply}, ptr @.table'
+    # each field of each argument is a word, in the order in which the function takes them
+    fields = [_text(kind) for kind in context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes).args[2:]]
+    loads = "".join(
+        f"  %p{k} = getelementptr i64, ptr %places, i64 {k}\n  %v{k} = load {kind}, ptr %p{k}\n"
+        for k, kind in enumerate(fields)
+    )
+    handed = "".join(f", {kind} %v{k}" for k, kind in enumerate(fields))
     text = f"""
 @"{environment}" = common global ptr null
 @.name = private constant [{len(name)} x i8] c"{escaped}"
 @.table = private constant [{len(table)} x i64] [{", ".join(f"i64 {word}" for word in table)}]
-declare i32 @"{function}"(ptr, ptr)
-declare i32 @{apply}(ptr, ptr, ptr, ptr)
-declare ptr @{_CALL}(ptr, ptr, ptr, ptr, ptr, ptr)
+declare i32 @"{function}"({", ".join(["ptr", "ptr", *fields])})
+declare ptr @{_CALL}(ptr, ptr, ptr, ptr, ptr)
+define internal i32 @.apply(ptr %result, ptr %raised, ptr %places) {{
+{loads}  %code = call i32 @"{function}"(ptr %result, ptr %raised{handed}) noinline
+  ret i32 %code
+}}
 define ptr @"{fndesc.llvm_cpython_wrapper_name}"(ptr %self, ptr %arguments, ptr %keywords) {{
   %environment = load ptr, ptr @"{environment}"
-  %object = tail call ptr @{_CALL}({handed})
+  %object = tail call ptr @{_CALL}(ptr %arguments, ptr %environment, ptr @.name, ptr @.apply, ptr @.table)
   ret ptr %object
 }}
 """
@@ -561,22 +528,15 @@ define ptr @"{fndesc.llvm_cpython_wrapper_name}"(ptr %self, ptr %arguments, ptr 
     library.add_llvm_module(module)
 
 
-def _taken(arguments: Sequence[types.Type]) -> tuple[int, list[int]]:
-    """How many integers are handed over, and for each argument where it goes and what it is."""
-    words, floats, taken = _FLOATS, 0, []
-    for kind in arguments:
-        if isinstance(kind, types.Float):
-            taken += [8 * floats, _FLOAT64 if kind == types.float64 else _FLOAT32]
-            floats += 1
-            continue
-        taken += [8 * words, _what(kind)]
-        words += _words(kind)
-    return next(many for many in _MANY if words - _FLOATS <= many), taken
+def _text(kind: Any) -> str:
+    return "ptr" if kind.is_pointer else str(kind)
 
 
 def _what(kind: Any) -> int:
     if _is_array(kind):
         return int(numpy_support.as_dtype(kind.dtype).itemsize)
+    if isinstance(kind, types.Float):
+        return _FLOAT64 if kind == types.float64 else _FLOAT32
     if isinstance(kind, types.Boolean):
         return _BOOLEAN
     return _INT if kind.signed else _UINT

@@ -160,7 +160,7 @@ def test_a_truth_that_raises():
 
 @pytest.mark.parametrize("count", [1, 3, 4, 7, 14, 28])
 def test_many_arguments(count):
-    """Each number of words that is handed over at once."""
+    """In registers, and on the stack."""
     names = [f"a{k}" for k in range(count)]
     scope = {}
     exec(
@@ -177,17 +177,17 @@ def test_many_arguments(count):
 
 
 def test_many_floats():
-    floats = (types.float64, types.float32) * 4
+    """More than there are registers for."""
+    floats = (types.float64, types.float32) * 5
 
     @compiled
-    def combined(a, k, b, c, d, x, e, f, g, h):
-        return (a + 2 * b - c, d * e, f - g * h, x[k])
+    def combined(a, k, b, c, d, x, e, f, g, h, i, j):
+        return (a + 2 * b - c, d * e, f - g * h, x[k], i - j)
 
     kinds = (floats[0], types.int64, *floats[1:4], types.float64[::1], *floats[4:])
     assert suits(types.float64, kinds)
-    assert not suits(types.float64, (*kinds, types.float32))
     x = np.arange(5.0)
-    assert combined.compile(kinds)(1, 4, 0.5, 3, 0.25, x, 2, 8, 7, 0.5) == (-1.0, 0.5, 4.5, 4.0)
+    assert combined.compile(kinds)(1, 4, 0.5, 3, 0.25, x, 2, 8, 7, 0.5, 3, 0.25) == (-1.0, 0.5, 4.5, 4.0, 2.75)
 
 
 def test_what_it_is_for():
