@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit.rules.python.algorithms import common_extent
+from adjit.rules.python.lists import common_extent
 from adjit.transform import ir
 from adjit.transform.frontend.heap.aliasing import puts_away_items, shares_items
 from adjit.transform.frontend.values import complexes, scalars

@@ -23,7 +23,7 @@ from typing import Any
 from numba import typed, types
 
 from adjit import errors
-from adjit.rules.python import algorithms
+from adjit.rules import python
 from adjit.transform import ir
 from adjit.transform.frontend.heap.aliasing import note_escape, puts_away_items
 from adjit.transform.frontend.heap.lists import extents_differ, fitted, grown, store_item, with_width
@@ -151,7 +151,7 @@ def _place(frame: Frame, value: RuntimeDict, key: Value) -> ir.Operand:
     """Where a key, a member or an item is; -1 where it is not there."""
     ctx, whole = frame.ctx, members(value)
     if isinstance(whole, GrowableList):
-        found = written(algorithms.place_of)(frame, [dataclasses.replace(whole, cell=None), key], {})
+        found = written(python.lists.place_of)(frame, [dataclasses.replace(whole, cell=None), key], {})
         assert isinstance(found, ir.Var | ir.Const)
         return found
     place: ir.Operand = ir.integer(-1)
@@ -646,10 +646,10 @@ def combined(frame: Frame, callee: Any, left: Value, right: Value) -> Value | No
             return _OPERATORS[callee](frame, left, right)
     if _are_counts(left) and _are_counts(right):
         if callee in (operator.eq, operator.ne):
-            same = written(algorithms.are_same_counts)(frame, [left, right], {})
+            same = written(python.collections.are_same_counts)(frame, [left, right], {})
             return same if callee is operator.eq else scalars.negated(frame.ctx, truth(frame, same))
         if callee in _OF_COUNTS:
-            return written(algorithms.joined_counts)(frame, [left, right, Static(_OF_COUNTS[callee])], {})
+            return written(python.collections.join_counts)(frame, [left, right, Static(_OF_COUNTS[callee])], {})
     if callee is operator.or_ and is_keyed(left) and is_keyed(right):
         own = as_table(_copy(frame, as_table(left)))
         cell = as_reference(frame, dataclasses.replace(own, default=None) if _are_counts(left) else own)
@@ -695,7 +695,7 @@ def _first_gone(frame: Frame, items: List) -> List:
     if isinstance(items, TupleValue):
         return TupleValue(items.items[1:], is_list=True)
     cell = as_reference(frame, items)
-    written(algorithms.moved_up)(frame, [dereference(frame.env, cell)], {})
+    written(python.lists.move_up)(frame, [dereference(frame.env, cell)], {})
     found = dereference(frame.env, cell)
     assert is_list(found)
     return found
@@ -782,8 +782,8 @@ _METHODS: dict[str, dict[str, tuple[int, Callable[..., Value]]]] = {
         "copy": (0, _copy),
         "most_common": (1, _most_common),
         "subtract": (1, _subtract),
-        "total": (0, _of_counter(algorithms.total_count)),
-        "elements": (0, _of_counter(algorithms.counted_elements)),
+        "total": (0, _of_counter(python.collections.total)),
+        "elements": (0, _of_counter(python.collections.elements)),
     },
     "set": {
         "add": (1, add),

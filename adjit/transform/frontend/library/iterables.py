@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.rules.python import algorithms
+from adjit.rules import python
 from adjit.transform import ir
 from adjit.transform.frontend.arrays import indexing
 from adjit.transform.frontend.heap.iterators import at_most, of_items, opened_in_turns, opened_stream, seen_through
@@ -557,11 +557,11 @@ RUNNING_THROUGH = frozenset((
 
 # What does so where one of its arguments is a generator; of lists it makes lists.
 _IN_TURN: dict[Any, Handler] = {
-    any: written(algorithms.is_any),
-    all: written(algorithms.are_all),
-    filter: written(algorithms.filtered),
-    itertools.chain: written(algorithms.chained),
-    itertools.starmap: written(algorithms.starmapped),
+    any: written(python.builtins.any),
+    all: written(python.builtins.all),
+    filter: written(python.builtins.filter),
+    itertools.chain: written(python.itertools.chain),
+    itertools.starmap: written(python.itertools.starmap),
 }
 
 

@@ -2,7 +2,7 @@
 
 In: the values of a call. Out: a list in order, an item, or the list of a heap with its items in other places.
 
-    heapq.heappop(heap)            the body of `algorithms.heappop`, inlined
+    heapq.heappop(heap)            the body of `python.heapq.heappop`, inlined
     sorted(items, key=f)           the list of keys; the stable order of those; the items in that order
     min(xs, default=0.0)           where there are none, the default
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.rules.python import algorithms
+from adjit.rules import python
 from adjit.transform import ir
 from adjit.transform.frontend.heap.lists import elements
 from adjit.transform.frontend.operations.containers import copied_item, get_item, to_list
@@ -119,13 +119,13 @@ def _sorted(frame: Frame, value: Value, key: Value | None, reverse: Value | None
             found = to_list(frame, whole_call(frame.ctx, np.sort, (operand(frame.ctx, array),)))
             backwards = SliceValue(ir.Span(step=ir.integer(-1)))
             return get_item(frame, found, [backwards]) if is_reversed.value else found
-    order = written(algorithms.stable_order)(frame, [keys, is_reversed], {})
+    order = written(python.lists.stable_order)(frame, [keys, is_reversed], {})
     if isinstance(items, TupleValue) and item_of(*map(structure, items.items)) is None:
         # texts and functions are in no list that grows: each place has one of them
         ranked = to_list(frame, order)
         its = (get_item(frame, ranked, [ir.integer(k)]) for k in range(len(items.items)))
         return TupleValue(tuple(get_item(frame, items, [place]) for place in its), is_list=True)
-    return written(algorithms.picked)(frame, [items, order], {})
+    return written(python.lists.pick)(frame, [items, order], {})
 
 
 # ------------------------------------------------------------------------------------------- the least, the greatest
@@ -162,7 +162,7 @@ def _best(frame: Frame, callee: Any, items: List, key: Value | None) -> Value:
     known = _known_keys(keys)
     if known is not None and isinstance(items, TupleValue):
         return items.items[known.index(callee(known))]
-    place = written(algorithms.place_of_extreme)(frame, [keys, ir.boolean(callee is max)], {})
+    place = written(python.lists.place_of_extreme)(frame, [keys, ir.boolean(callee is max)], {})
     return get_item(frame, items, [place])
 
 
@@ -229,19 +229,19 @@ def _first_few(name: str) -> Handler:
 
 
 ORDERING: dict[Any, Handler] = {
-    bisect.bisect_left: written(algorithms.bisect_left),
-    bisect.bisect_right: written(algorithms.bisect_right),
-    bisect.insort_left: written(algorithms.insort_left),
-    bisect.insort_right: written(algorithms.insort_right),
+    bisect.bisect_left: written(python.bisect.bisect_left),
+    bisect.bisect_right: written(python.bisect.bisect_right),
+    bisect.insort_left: written(python.bisect.insort_left),
+    bisect.insort_right: written(python.bisect.insort_right),
     sorted: takes("sorted", "iterable key? reverse?", _sorted),
     max: _extreme(max),
     min: _extreme(min),
-    algorithms.taken: takes("taken", "item", copied_item),
-    heapq.heapify: _on_heap(algorithms.heapify),
-    heapq.heappush: _on_heap(algorithms.heappush),
-    heapq.heappop: _on_heap(algorithms.heappop),
-    heapq.heappushpop: _on_heap(algorithms.heappushpop),
-    heapq.heapreplace: _on_heap(algorithms.heapreplace),
+    python.lists.move_out: takes("taken", "item", copied_item),
+    heapq.heapify: _on_heap(python.heapq.heapify),
+    heapq.heappush: _on_heap(python.heapq.heappush),
+    heapq.heappop: _on_heap(python.heapq.heappop),
+    heapq.heappushpop: _on_heap(python.heapq.heappushpop),
+    heapq.heapreplace: _on_heap(python.heapq.heapreplace),
     heapq.nlargest: _first_few("nlargest"),
     heapq.nsmallest: _first_few("nsmallest"),
     heapq.merge: refused("heapq.merge", "Sort all items: `sorted([*a, *b])`."),

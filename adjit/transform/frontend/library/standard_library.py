@@ -21,7 +21,7 @@ import statistics
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from adjit.rules.python import algorithms
+from adjit.rules import python
 from adjit.rules.python.statistics import OF_STATISTICS
 from adjit.transform import ir
 from adjit.transform.frontend.heap.references import in_new_reference
@@ -76,8 +76,8 @@ def _attributes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Val
         raise frame.ctx.unsupported("attrgetter with names that are not constant", "Write the names.")
     paths = tuple(TupleValue(tuple(map(Static, name.split(".")))) for name in names)
     if len(paths) == 1:
-        return Static(Partial(Static(algorithms.attribute_by), paths, {}))
-    return Static(Partial(Static(algorithms.attributes_by), (TupleValue(paths),), {}))
+        return Static(Partial(Static(python.operator.attribute_by), paths, {}))
+    return Static(Partial(Static(python.operator.attributes_by), (TupleValue(paths),), {}))
 
 
 # --------------------------------------------------------------------------------------------------------------- copies
@@ -172,7 +172,7 @@ def _power(frame: Frame, base: Value, exponent: Value, modulus: Value | None) ->
         raise frame.ctx.mismatch("pow of three numbers that are not integers", "Give it integers.")
     if all(isinstance(a, ir.Const) for a in numbers):
         return wrap(frame.ctx, pow(*(int(a.value) for a in numbers if isinstance(a, ir.Const))))
-    return written(algorithms.power_modulo)(frame, list(given), {})
+    return written(python.builtins.pow)(frame, list(given), {})
 
 
 def _of_whole_numbers(callee: Callable[..., int], names: str, at_run_time: Callable[..., Any]) -> Handler:
@@ -278,29 +278,29 @@ def is_cached(callee: Any) -> bool:
 
 
 PYTHON_LIBRARY: dict[Any, Handler] = {
-    operator.getitem: written(algorithms.getitem),
-    operator.setitem: written(algorithms.setitem),
-    operator.delitem: written(algorithms.delitem),
-    operator.contains: written(algorithms.contains),
-    operator.itemgetter: _getter(algorithms.item_by, algorithms.items_by),
+    operator.getitem: written(python.operator.getitem),
+    operator.setitem: written(python.operator.setitem),
+    operator.delitem: written(python.operator.delitem),
+    operator.contains: written(python.operator.contains),
+    operator.itemgetter: _getter(python.operator.item_by, python.operator.items_by),
     operator.attrgetter: _attributes,
-    dict.fromkeys: written(algorithms.fromkeys),
-    itertools.cycle: written(algorithms.cycle),
-    itertools.compress: written(algorithms.compress),
-    itertools.filterfalse: written(algorithms.filterfalse),
-    itertools.zip_longest: written(algorithms.zip_longest),
-    itertools.takewhile: written(algorithms.takewhile),
-    itertools.dropwhile: written(algorithms.dropwhile),
-    itertools.groupby: written(algorithms.groupby),
+    dict.fromkeys: written(python.builtins.fromkeys),
+    itertools.cycle: written(python.itertools.cycle),
+    itertools.compress: written(python.itertools.compress),
+    itertools.filterfalse: written(python.itertools.filterfalse),
+    itertools.zip_longest: written(python.itertools.zip_longest),
+    itertools.takewhile: written(python.itertools.takewhile),
+    itertools.dropwhile: written(python.itertools.dropwhile),
+    itertools.groupby: written(python.itertools.groupby),
     collections.namedtuple: _named_tuple,
     callable: takes("callable", "obj", _callable),
     copy.copy: takes("copy.copy", "x", _copied),
     copy.deepcopy: takes("copy.deepcopy", "x memo?", _copied_deep),
-    math.comb: _of_whole_numbers(math.comb, "n k", algorithms.comb),
-    math.factorial: _of_whole_numbers(math.factorial, "n", algorithms.factorial),
+    math.comb: _of_whole_numbers(math.comb, "n k", python.math.comb),
+    math.factorial: _of_whole_numbers(math.factorial, "n", python.math.factorial),
     math.hypot: _hypot,
-    math.isqrt: _of_whole_numbers(math.isqrt, "n", algorithms.isqrt),
-    math.perm: _of_whole_numbers(math.perm, "n k?", algorithms.perm),
+    math.isqrt: _of_whole_numbers(math.isqrt, "n", python.math.isqrt),
+    math.perm: _of_whole_numbers(math.perm, "n k?", python.math.perm),
     ord: takes("ord", "c", _letter),
     pow: takes("pow", "base exp mod?", _power),
     str.maketrans: _translation,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from numba import types
 
 from adjit import errors
-from adjit.rules.python import algorithms
+from adjit.rules import python
 from adjit.rules.registry import class_of
 from adjit.runtime.library import check_index
 from adjit.transform import ir
@@ -285,7 +285,7 @@ def part_replaced(frame: Frame, owner: List, span: ir.Span, new: List) -> List:
     count = ir.integer(len(owner.items)) if isinstance(owner, TupleValue) else owner.count
     first = ir.integer(0) if span.start is None else span.start
     last = count if span.stop is None else span.stop
-    found = ctx.inline(algorithms.ends_of_part, [count, first, last], {}, True, False)
+    found = ctx.inline(python.lists.ends_of_part, [count, first, last], {}, True, False)
     assert isinstance(found, TupleValue)
     start, stop = (as_index(ctx, end, "an end of the part") for end in found.items)
     whole = grown(ctx, owner)
@@ -458,7 +458,7 @@ def _index(frame: Frame, owner: List, wanted: Value) -> ir.Operand:
             here, other = scalars.ready(ir.integer(k)), scalars.ready(place)
             place = complexes.branch(ctx, _is_item(frame, owner, wanted, k), here, other, "place")
     else:
-        place = as_index(ctx, ctx.inline(algorithms.place_of, [owner, wanted], {}, True, False), "the place")
+        place = as_index(ctx, ctx.inline(python.lists.place_of, [owner, wanted], {}, True, False), "the place")
     is_there = scalars.scalar(ctx, operator.ge, (place, ir.integer(0)))
     if is_there == ir.boolean(False):
         raise ctx.mismatch(f"an item that {describe(owner)} does not have", "Test with `in` first.")
@@ -474,7 +474,7 @@ def _remove(frame: Frame, owner: List, wanted: Value) -> Value:
 def _count(frame: Frame, owner: List, wanted: Value) -> Value:
     ctx = frame.ctx
     if not isinstance(owner, TupleValue):
-        return ctx.inline(algorithms.count_of, [owner, wanted], {}, True, False)
+        return ctx.inline(python.lists.count_of, [owner, wanted], {}, True, False)
     found: ir.Operand = ir.integer(0)
     for k in range(len(owner.items)):
         found = scalars.scalar(ctx, operator.add, (found, _is_item(frame, owner, wanted, k)), "count")

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit, types
 
 from adjit import errors
-from adjit.rules.python.algorithms import product_of_integers
+from adjit.rules.python.integers import product_of_integers
 from adjit.transform import ir
 from adjit.transform.frontend.values.checks import is_checked, require_elements, require_equal
 from adjit.transform.frontend.values.elementwise import converted, operand

@@ -24,7 +24,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
-from adjit.rules.python import algorithms
+from adjit.rules import python
 from adjit.transform import ir
 from adjit.transform.frontend.heap.aliasing import run_through
 from adjit.transform.frontend.heap.iterators import Taking, opened_in_turns, opened_stream, take_all
@@ -352,11 +352,11 @@ def _as_it_grows(frame: Frame, iterated: Value) -> Value:
     """What runs through a list that gets longer or shorter on the way."""
     inline = frame.ctx.inline
     if is_list(iterated):
-        return inline(algorithms.items_one_by_one, (iterated,), {}, True, False)
+        return inline(python.lists.items_one_by_one, (iterated,), {}, True, False)
     if isinstance(iterated, Zip) and len(iterated.parts) == 2 and iterated.parts[0] is None:
         whole, start = iterated.parts[1], iterated.first or ir.integer(0)
         if whole is not None and is_list(whole):
-            return inline(algorithms.numbered_one_by_one, (whole, start), {}, True, False)
+            return inline(python.lists.numbered_one_by_one, (whole, start), {}, True, False)
     raise frame.ctx.unsupported(
         "a loop that changes the length of the list that it runs over",
         "Loop over a list itself, or over a copy: `list(xs)`.",
@@ -404,7 +404,7 @@ def _without_end(frame: Frame, iterated: Value) -> Value:
     """What a loop runs over: of a range that does not end, what gives one number after the other."""
     if not isinstance(iterated, Range) or iterated.stop != ENDLESS:
         return iterated
-    return frame.ctx.inline(algorithms.count, (iterated.start, iterated.step), {}, True, False)
+    return frame.ctx.inline(python.itertools.count, (iterated.start, iterated.step), {}, True, False)
 
 
 def _for_each_option(frame: Frame, iterated: Value, run: Callable[[Value], None]) -> bool:

@@ -1,0 +1,55 @@
+"""Python's builtins, as ordinary Python.
+
+In: iterables and numbers. Out: a value, or items one by one.
+
+    for item in filter(f, items):      the body of `filter`, inlined, and in the place of its `yield` a trip of the loop
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def filter(predicate: Any, iterable: Any) -> Any:
+    """Python's filter."""
+    for item in iterable:
+        if item if predicate is None else predicate(item):
+            yield item
+
+
+def any(iterable: Any) -> Any:
+    """Python's any."""
+    for item in iterable:  # noqa: SIM110
+        if item:
+            return True
+    return False
+
+
+def all(iterable: Any) -> Any:
+    """Python's all."""
+    for item in iterable:  # noqa: SIM110
+        if not item:
+            return False
+    return True
+
+
+def pow(base: int, exponent: int, modulus: int) -> int:
+    """By squaring. The product of two numbers below the modulus has to be an integer of 64 bits."""
+    if exponent < 0:
+        raise ValueError("a negative exponent modulo a number")
+    found = 1 % modulus
+    factor = base % modulus
+    while exponent > 0:
+        if exponent % 2 == 1:
+            found = found * factor % modulus
+        factor = factor * factor % modulus
+        exponent = exponent // 2
+    return found
+
+
+def fromkeys(keys: Any, value: Any = None) -> Any:
+    """dict.fromkeys."""
+    made: dict[Any, Any] = {}
+    for key in keys:
+        made[key] = value
+    return made
