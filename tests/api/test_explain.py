@@ -277,3 +277,30 @@ def test_the_interpreted_target_is_told_of_alike():
     compiled, interpreted = (adjit.grad(primals.diffuse, wrt="u", target=t) for t in ("cpu", "python"))
     arguments = (np.ones(5), 0.1, 3)
     assert str(compiled.explain(*arguments)) == str(interpreted.explain(*arguments))
+
+
+def stacked(x):
+    rows = []
+    for i in range(x.size):
+        rows.append([x[i]])
+    for row in rows:
+        row.append(2.0 * row[0])
+    total = 0.0
+    for row in rows:
+        total += row[0] * row[1]
+    return total
+
+
+def test_why_a_program_is_read_again():
+    found = adjit.grad(stacked, target="python").explain("float64[:]")
+    line = inspect.getsourcelines(stacked)[1] + 5
+    assert found.restarts == (
+        (line, "a list or an object changes that is an item of a growing list"),
+        (line, "arrays or lists in a growing list have different lengths"),
+    )
+    assert f"Read again\n  line  because\n  L{line}" in str(found)
+    assert adjit.grad(with_ifs, target="python").explain(np.ones(3)).restarts == ()
+
+
+def with_ifs(x):
+    return x[0] if x[1] > 0.0 else x[2]

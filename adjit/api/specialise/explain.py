@@ -121,6 +121,7 @@ def _lines(e: Explanation) -> Iterator[str]:
     yield from _section(
         "Array statements", ("line", "statement", "how it is differentiated"), map(_line_row, e.statements)
     )
+    yield from _section("Read again", ("line", "because"), [(_at(line), why) for line, why in e.restarts])
 
 
 def _assigned(v: Variable) -> str:

@@ -16,6 +16,7 @@ from numba import types
 from adjit.errors import InternalError, NoRule
 from adjit.rules.registry import WANTED, lookup
 from adjit.transform import ir
+from adjit.transform.frontend.values.assumptions import Assumptions
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Context
 from adjit.transform.frontend.values.values import Lazy, Static, TupleValue, Value
@@ -26,8 +27,8 @@ from adjit.transform.source.callables import spoken
 
 def context(builder: ir.Builder, build: BuildDerivative) -> Context:
     """A context that emits into `builder`."""
-    ctx = new_context(build)
-    ctx.owns_rows, ctx.is_program = True, False
+    ctx = new_context(build, Assumptions(owns_rows=True))
+    ctx.is_program = False
     ctx.builder = builder
     return ctx
 

@@ -75,6 +75,7 @@ class Tables:
     arrays: tuple[Array, ...]
     loops: tuple[Line, ...]
     statements: tuple[Line, ...]
+    restarts: tuple[tuple[int | None, str], ...]
 
 
 def tables(function: ir.Function, records: Sequence[Record], values: Mapping[ir.Var, Any]) -> Tables:
@@ -125,6 +126,7 @@ class _Explaining:
             tuple(self.arrays),
             tuple(line for line in loops if not line.is_statement),
             tuple(line for line in loops if line.is_statement),
+            tuple((None if each.origin is None else each.origin.line, each.why) for each in self.of(notes.Restarted)),
         )
 
     # ---------------------------------------------------------------------------------------------------------- memory

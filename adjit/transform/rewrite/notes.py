@@ -35,6 +35,14 @@ class Elaborated:
 
 
 @dataclass(frozen=True)
+class Restarted:
+    """The program was read once more, as the front end had assumed otherwise: why, and where that was found."""
+
+    why: str
+    origin: ir.Origin | None
+
+
+@dataclass(frozen=True)
 class Differentiated:
     """Which of the arguments' leaves a function was differentiated with respect to, and which of its yields."""
 
@@ -97,7 +105,7 @@ class Remark:
     text: str
 
 
-Record = Elaborated | Differentiated | Swept | Provided | Restored | Scheduled | Rounded | Remark
+Record = Elaborated | Restarted | Differentiated | Swept | Provided | Restored | Scheduled | Rounded | Remark
 
 _records: ContextVar[list[Record] | None] = ContextVar("adjit_records", default=None)
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from adjit.transform.frontend.values.frame import Context, ItemsChange
+from adjit.transform.frontend.values.assumptions import Restart
+from adjit.transform.frontend.values.frame import Context
 from adjit.transform.frontend.values.values import (
     GrowableList,
     ItemRef,
@@ -101,7 +102,7 @@ def are_shared(ctx: Context) -> None:
     if ctx.in_place:
         return
     ctx.items_are_shared = True
-    if ctx.items_change:
+    if ctx.assumed.items_change:
         raise shared_items(ctx)
 
 
@@ -118,8 +119,8 @@ def takes_note(ctx: Context, value: Value, cell: Ref) -> None:
 
 
 def _is_put_away(ctx: Context, what: str) -> Exception:
-    if not ctx.items_change:
-        return ItemsChange()
+    if not ctx.assumed.items_change:
+        return Restart(items_change=True)
     return ctx.not_constant(
         f"{what} that changes after it was appended to a list",
         "Append it when it is complete, append a copy, or change it in the list: `items[-1].append(...)`.",

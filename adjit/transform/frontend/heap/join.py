@@ -17,7 +17,8 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.frontend.heap import aliasing, lists
 from adjit.transform.frontend.values import scalars
-from adjit.transform.frontend.values.frame import ChosenChanges, Context
+from adjit.transform.frontend.values.assumptions import Restart
+from adjit.transform.frontend.values.frame import Context
 from adjit.transform.frontend.values.unions import number, renumbered
 from adjit.transform.frontend.values.values import (
     GrowableList,
@@ -70,7 +71,7 @@ def both_shapes(ctx: Context, one: Shape, other: Shape) -> Shape | None:
     if found is None:
         several = joint(one, other, chooses=True)
         found = several if several is not None and _chooses_functions(several) else None
-    return apart(found) if found is not None and ctx.own_extents else found
+    return apart(found) if found is not None and ctx.assumed.own_extents else found
 
 
 def common(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value], keeps: bool) -> Shape | None:
@@ -88,9 +89,9 @@ def by_content(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -
 def is_copied(ctx: Context, env: Env, value: Value) -> None:
     """Takes note that a variable has what is in these lists and objects, and not themselves: they may not change."""
     for part in parts_of(value):
-        if isinstance(part, Ref) and part.key not in ctx.copied_cells and not ctx.keeps_chosen:
+        if isinstance(part, Ref) and part.key not in ctx.copied_cells and not ctx.assumed.keeps_chosen:
             if not ctx.changes.get(part.key, set()).isdisjoint(ctx.loops):
-                raise ChosenChanges
+                raise Restart(keeps_chosen=True)
             ctx.copied_cells.add(part.key)
             state = env.get(part.key)
             for one in state.items if isinstance(state, TupleValue | Record) else ():
@@ -98,10 +99,10 @@ def is_copied(ctx: Context, env: Env, value: Value) -> None:
 
 
 def choice(ctx: Context, one: Shape, other: Shape) -> Shape | None:
-    if ctx.wants_known and not ctx.keeps_chosen:
+    if ctx.wants_known and not ctx.assumed.keeps_chosen:
         return None
     found = joint(one, other, chooses=True)
-    return apart(found) if found is not None and ctx.own_extents else found
+    return apart(found) if found is not None and ctx.assumed.own_extents else found
 
 
 def _leaves_of_chosen(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:

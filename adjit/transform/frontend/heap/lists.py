@@ -26,9 +26,10 @@ from adjit.transform import ir
 from adjit.transform.frontend.heap.aliasing import puts_away_items, shares_items
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.arrays import allocated_part, array_of, shape_of, store
+from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.checks import require, require_equal
 from adjit.transform.frontend.values.elementwise import as_lazy, check_fits, copied, materialise, store_all
-from adjit.transform.frontend.values.frame import ANYWHERE, ITEM, ITEMS, KEPT, Context, ExtentsDiffer, wrap
+from adjit.transform.frontend.values.frame import ANYWHERE, ITEM, ITEMS, KEPT, Context, wrap
 from adjit.transform.frontend.values.invariant_extents import varies
 from adjit.transform.frontend.values.string_arrays import is_texts, items_of_texts
 from adjit.transform.frontend.values.values import (
@@ -253,14 +254,14 @@ def _own_axes(shape: Shape) -> list[int]:
 
 def extents_differ(ctx: Context, value: List | RuntimeDict, given: Value) -> None:
     """Makes the items of lists have extents of their own, if that is what this one, which the list takes, will need."""
-    if ctx.own_extents:
+    if ctx.assumed.own_extents:
         return
     before = len(ctx.begun_in.get(value.cell.key, ())) if isinstance(value.cell, Ref) else 0
     rows = (one for one in parts_of(given) if is_array(one) or isinstance(one, GrowableList))
     for row in rows:
         extents = (row.count,) if isinstance(row, GrowableList) else shape_of(ctx, row)
         if any(varies(ctx, extent, before) for extent in extents):
-            raise ExtentsDiffer
+            raise Restart(own_extents=True)
 
 
 def fitted(ctx: Context, value: List, given: Value) -> GrowableList:
@@ -286,8 +287,8 @@ def _taking(ctx: Context, value: GrowableList, given: Value) -> GrowableList:
     shape = item_of(own, structure(given))
     if shape in (None, own) or "complex" in (shape.kind, own.kind):
         return value
-    if not ctx.own_extents:
-        raise ExtentsDiffer
+    if not ctx.assumed.own_extents:
+        raise Restart(own_extents=True)
     return grown(ctx, value, _item_shape(ctx, shape))
 
 
@@ -373,7 +374,7 @@ def grown(ctx: Context, value: TupleValue | GrowableList, shape: Shape | None = 
     for column, axes in zip(zip(*rows, strict=True), _own_axes(shape), strict=True):
         kind, extents = _number_type(ctx, column), [shape_of(ctx, leaf) for leaf in column]
         if not axes and any(_are_other(*pair) for one in extents for pair in zip(extents[0], one, strict=True)):
-            raise ExtentsDiffer if not ctx.own_extents else differ(ctx)
+            raise Restart(own_extents=True) if not ctx.assumed.own_extents else differ(ctx)
         widest = [functools.reduce(functools.partial(_larger, ctx), along) for along in zip(*extents, strict=True)]
         buffers.append(_buffer(ctx, kind, (count, *(widest if axes else extents[0]))))
     made = GrowableList(shape, tuple(buffers), count)
@@ -408,7 +409,7 @@ def _is_of_numbers(value: Value) -> bool:
 def _item_shape(ctx: Context, *shapes: Shape) -> Shape | None:
     """How the items of a list are put together, which are like these."""
     found = item_of(*shapes)
-    return apart(Shape("grown", (found,))).parts[0] if found is not None and ctx.own_extents else found
+    return apart(Shape("grown", (found,))).parts[0] if found is not None and ctx.assumed.own_extents else found
 
 
 def _built_as(ctx: Context, value: GrowableList, shape: Shape) -> GrowableList:
@@ -644,7 +645,7 @@ def _copy_items(ctx: Context, source: ir.Operand, start: ir.Operand, count: ir.O
     rows = as_lazy(ctx, source)
     with ctx.builder.loop(count, "k", order_free=True) as k:
         place = scalars.scalar(ctx, operator.add, (start, k))
-        extents = ctx.shape(source)[1:] if ctx.own_extents else ctx.shape(target)[1:]
+        extents = ctx.shape(source)[1:] if ctx.assumed.own_extents else ctx.shape(target)[1:]
         ctx.builder.nest(extents, lambda index: store(ctx, target, (place, *index), rows.element((k, *index))))
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import libcst as cst
 
 from adjit.transform import ir
-from adjit.transform.frontend.values.frame import Context, Frame, RunsThroughChanges
+from adjit.transform.frontend.values.assumptions import Restart
+from adjit.transform.frontend.values.frame import Context, Frame
 from adjit.transform.frontend.values.values import (
     GrowableList,
     ItemRef,
@@ -150,8 +151,8 @@ def sees_change(frame: Frame, value: TupleValue | GrowableList | Record | Runtim
                 "Write it as a loop, or use a copy: `list(xs)`.",
             )
         how = RESIZED if is_resized else STORED
-        if ctx.changing.get(run.loop) not in (how, RESIZED):
-            raise RunsThroughChanges(run.loop, how)
+        if ctx.assumed.changing.get(run.loop) not in (how, RESIZED):
+            raise Restart(changing={run.loop: how})
 
 
 def _count(value: Value) -> Any:

@@ -30,17 +30,14 @@ from adjit.transform.frontend.heap.lists import (
 )
 from adjit.transform.frontend.heap.mutation_during_iteration import sees_change
 from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.frame import (
     ITEM,
     ITEMS,
     KEPT,
-    ChosenChanges,
     Context,
-    ExtentsDiffer,
     Frame,
-    ItemsChange,
-    RowsChange,
 )
 from adjit.transform.frontend.values.values import (
     COPIED,
@@ -136,7 +133,9 @@ def latest(frame: Frame, value: Value) -> Value:
     cell = value.cell if is_mutable(value) else None
     if isinstance(value, Record) and isinstance(cell, View):
         return view_of(latest(frame, state_of(frame, cell.cell)), cell.part)
-    if isinstance(cell, Ref) or (isinstance(cell, ItemRef) and frame.ctx.items_change and cell.cell is not None):
+    if isinstance(cell, Ref) or (
+        isinstance(cell, ItemRef) and frame.ctx.assumed.items_change and cell.cell is not None
+    ):
         return state_of(frame, cell)
     return value
 
@@ -157,7 +156,7 @@ def _items_at(frame: Frame, place: ItemRef) -> GrowableList | Poison:
 
 def current(frame: Frame, value: GrowableList) -> GrowableList:
     """A list that grows, as it is now, which a loop runs through."""
-    if not frame.ctx.items_change or not isinstance(value.cell, Ref | View):
+    if not frame.ctx.assumed.items_change or not isinstance(value.cell, Ref | View):
         return value
     now = dereference(frame.env, value.cell)
     return now if isinstance(now, GrowableList) and now.item == value.item else value
@@ -198,8 +197,8 @@ def mutate(frame: Frame, value: State, state: State, what: str, keeps_places: bo
         return
     if isinstance(value.cell, View):
         raise frame.ctx.mismatch(f"{what} of a view of a dictionary", "Make a list of it: `list(...)`.")
-    if isinstance(value.cell, Copied) and not frame.ctx.keeps_chosen:
-        raise ChosenChanges
+    if isinstance(value.cell, Copied) and not frame.ctx.assumed.keeps_chosen:
+        raise Restart(keeps_chosen=True)
     if value.cell is None or isinstance(value.cell, Copied):
         raise frame.ctx.unsupported(
             f"{what} of {describe(value)} without a name",
@@ -220,11 +219,11 @@ def mutate(frame: Frame, value: State, state: State, what: str, keeps_places: bo
             why="In Python all calls share the default, so each call sees the changes of the last one.",
         )
     assert isinstance(value.cell, Ref)
-    if value.cell.key in frame.ctx.copied_cells and not frame.ctx.keeps_chosen:
-        raise ChosenChanges
+    if value.cell.key in frame.ctx.copied_cells and not frame.ctx.assumed.keeps_chosen:
+        raise Restart(keeps_chosen=True)
     takes_note(frame.ctx, value, value.cell)
     sees_change(frame, value, state)
-    if not keeps_places and frame.ctx.items_change:
+    if not keeps_places and frame.ctx.assumed.items_change:
         for other in frame.ctx.frames:
             other.env = {name: _without_places(known, value.cell) for name, known in other.env.items()}
     frame.env[value.cell.key] = dereference_all(frame, state)
@@ -247,7 +246,7 @@ def dereference_all(frame: Frame, state: State) -> State:
 def _held_item(frame: Frame, value: Value) -> Value:
     if is_mutable(value) and isinstance(value.cell, ItemRef):
         are_shared(frame.ctx)
-        value = unnamed(value) if frame.ctx.items_change else value
+        value = unnamed(value) if frame.ctx.assumed.items_change else value
     return as_reference(frame, value)
 
 
@@ -277,7 +276,7 @@ def as_reference(frame: Frame, value: Value) -> Value:
         return value
     if isinstance(value.cell, ItemRef):
         # as it is now, where nobody changes it
-        return value.cell if frame.ctx.items_change and value.cell.cell is not None else value
+        return value.cell if frame.ctx.assumed.items_change and value.cell.cell is not None else value
     if value.cell is not None:
         return value.cell
     return held_by(frame, new_cell(frame), value)
@@ -333,9 +332,9 @@ def held_by(frame: Frame, cell: Ref, value: State) -> Ref:
 def _kept_row(ctx: Context, row: ir.Var) -> ir.Operand:
     """An array that is an item of a list, which stays what it is when the list takes another one in its place."""
     ctx.has_taken_rows = True
-    if not ctx.owns_rows or row in ctx.own_rows:
-        if ctx.has_changed_rows and not ctx.owns_rows:
-            raise RowsChange
+    if not ctx.assumed.owns_rows or row in ctx.own_rows:
+        if ctx.has_changed_rows and not ctx.assumed.owns_rows:
+            raise Restart(owns_rows=True)
         return row
     (own,) = operands_in(copied(ctx, row, row.name))
     assert isinstance(own, ir.Var)
@@ -350,14 +349,14 @@ def changes_rows(ctx: Context, value: GrowableList) -> None:
     """Takes note that an item of a list is replaced, or taken out."""
     if any(len(ctx.shape(buffer)) > 1 for buffer in value.buffers):
         ctx.has_changed_rows = True
-        if ctx.has_taken_rows and not ctx.owns_rows:
-            raise RowsChange
+        if ctx.has_taken_rows and not ctx.assumed.owns_rows:
+            raise Restart(owns_rows=True)
 
 
 def known_in(frame: Frame, value: Value, place: ItemRef) -> None:
     """Whoever names a list or an object by a variable names the item that it has become."""
     cell = value.cell if is_mutable(value) else None
-    if frame.ctx.items_change and isinstance(cell, Ref):
+    if frame.ctx.assumed.items_change and isinstance(cell, Ref):
         for other in frame.ctx.frames:
             other.env = {name: place if known == cell else known for name, known in other.env.items()}
 
@@ -371,15 +370,15 @@ def _item_changed(frame: Frame, value: State, state: State, what: str) -> None:
             f"{what} of {describe(value)} in a list without a name",
             "Give the list a name, and use the name to change its items.",
         )
-    if not ctx.items_change:
-        raise ItemsChange
+    if not ctx.assumed.items_change:
+        raise Restart(items_change=True)
     if ctx.items_are_shared:
         raise shared_items(ctx)
     whole, state = _items_at(frame, place), dataclasses.replace(state, cell=None)
     assert isinstance(whole, GrowableList)
     if _other_length(value, state):
-        if not ctx.own_extents:
-            raise ExtentsDiffer
+        if not ctx.assumed.own_extents:
+            raise Restart(own_extents=True)
         whole = grown(ctx, whole, _with_rows(whole.item, place.path))
     part = _part_of(whole, place.path)
     wide = with_width(ctx, fitted(ctx, part, state), state, functools.partial(ctx.either_value, frame))

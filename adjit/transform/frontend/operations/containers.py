@@ -127,7 +127,7 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
     if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
         if _are_choices(base.items):
             return _chosen(frame, base.items, entry)
-        if ctx.keeps_chosen and all(is_mutable(one) and isinstance(one.cell, Ref) for one in base.items):
+        if ctx.assumed.keeps_chosen and all(is_mutable(one) and isinstance(one.cell, Ref) for one in base.items):
             return _chosen(frame, base.items, entry)
         if item_of(*(structure(one) for one in base.items)) is not None and _is_even(ctx, base):
             whole = _as_grown(frame, base)
@@ -144,7 +144,7 @@ def _as_grown(frame: Frame, base: TupleValue) -> GrowableList:
     ctx, cell = frame.ctx, base.cell
     whole = grown(ctx, base)
     is_changed = has_mutable(whole.item) or any(ndim(buffer) > 1 for buffer in whole.buffers)
-    if ctx.items_change and is_changed and isinstance(cell, Ref | View):
+    if ctx.assumed.items_change and is_changed and isinstance(cell, Ref | View):
         # items are changed where they are: from now on the list is kept so
         state = dereference(frame.env, cell.cell if isinstance(cell, View) else cell)
         state = RuntimeDict("dict", pairs_of(state)) if isinstance(state, Record) else state
@@ -325,8 +325,9 @@ def list_method(frame: Frame, owner: List, name: str, args: Sequence[Value], nam
 
 
 def append(frame: Frame, owner: List, given: Value) -> Value:
-    ctx = frame.ctx
-    if isinstance(owner, GrowableList) and isinstance(owner.cell, ItemRef) and ctx.items_change and ctx.own_extents:
+    assumed = frame.ctx.assumed
+    is_stored = assumed.items_change and assumed.own_extents
+    if is_stored and isinstance(owner, GrowableList) and isinstance(owner.cell, ItemRef):
         append_to_item(frame, owner, given)
         return Static(None)
     mutate(frame, owner, longer(frame, owner, given), "`append`", keeps_places=True)

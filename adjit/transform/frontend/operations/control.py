@@ -353,7 +353,7 @@ def _join(
         # what a list holds is one list
         shape = by_content(ctx, (envs[0], known[0]), (envs[-1], known[-1]))
     else:
-        shape = common(ctx, (envs[0], known[0]), (envs[-1], known[-1]), ctx.keeps_chosen and not is_alone)
+        shape = common(ctx, (envs[0], known[0]), (envs[-1], known[-1]), ctx.assumed.keeps_chosen and not is_alone)
     if shape is not None:
         named = held
         held = [in_list(side.env, shape, v) for side, v in zip(sides, held, strict=True)]
@@ -757,7 +757,7 @@ def _stays_chosen(ctx: Context, before: Env, held: tuple[Shape, Value], opened: 
         # what a trip makes is another one in the next
         return False
     by_content = None if opened[0] is None else both_shapes(ctx, opened[0], structure(opened[1]))
-    return by_content is None or ctx.keeps_chosen
+    return by_content is None or ctx.assumed.keeps_chosen
 
 
 def _copies(ctx: Context, before: Env, values: Iterable[Value | None]) -> None:

@@ -26,9 +26,10 @@ from adjit.transform.frontend.operations.control import either_value, of_option,
 from adjit.transform.frontend.operations.records import call_method, class_of_object, fields_compared, method_of, unwrap
 from adjit.transform.frontend.values import complexes, integers, known_objects, scalars
 from adjit.transform.frontend.values.arrays import array_of
+from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.elementwise import elementwise, materialise, operand, overlaps, paired
 from adjit.transform.frontend.values.foreign_libraries import refuse_foreign
-from adjit.transform.frontend.values.frame import ChosenChanges, Context, Frame
+from adjit.transform.frontend.values.frame import Context, Frame
 from adjit.transform.frontend.values.library_calls import whole_call
 from adjit.transform.frontend.values.string_arrays import Unknown, known_object, made_of_texts
 from adjit.transform.frontend.values.unions import as_options, functions_in, holds_for, is_option
@@ -578,8 +579,8 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
             # items of one list, none of which stands in it twice
             return scalars.scalar(frame.ctx, operator.eq, (here.index, there.index), "is_same")
     kinds = {type(side) for side in (left, right)}
-    if not frame.ctx.keeps_chosen and is_mutable(left) and is_mutable(right):
-        raise ChosenChanges
+    if not frame.ctx.assumed.keeps_chosen and is_mutable(left) and is_mutable(right):
+        raise Restart(keeps_chosen=True)
     if frame.is_rule or is_array(left) != is_array(right):
         return ir.boolean(False)
     if len(kinds) > 1 and kinds & {TupleValue, Record, RuntimeDict, GrowableList}:

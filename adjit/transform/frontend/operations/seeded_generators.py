@@ -146,7 +146,7 @@ def _drawn(frame: Frame, owner: Record, name: str, args: Sequence[Any], named: M
 def _drawn_array(frame: Frame, array: np.ndarray[Any, Any]) -> Value:
     """An array that is known while compiling: a constant, or where such arrays are changed a copy, made at each run."""
     ctx, value = frame.ctx, wrap(frame.ctx, array)
-    if ctx.copies_drawn and not frame.is_rule:
+    if ctx.assumed.copies_drawn and not frame.is_rule:
         return copied(ctx, value)
     ctx.drawn[id(array)] = array
     return value

@@ -23,6 +23,7 @@ from numba import types
 from adjit import errors
 from adjit.runtime.library.gpus import as_numba_scalar
 from adjit.transform import ir
+from adjit.transform.frontend.values.assumptions import Assumptions, Restart
 from adjit.transform.frontend.values.values import (
     AWAY,
     COMMON,
@@ -64,7 +65,8 @@ ITEMS, ITEM = "an item of this list", "item"
 class Context:
     """One compilation: the builder, the arrays' shapes and roots, and the functions being inlined."""
 
-    def __init__(self) -> None:
+    def __init__(self, assumed: Assumptions) -> None:
+        self.assumed = assumed
         self.builder = ir.Builder()
         self.shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {}
         self.roots: dict[ir.Var, frozenset[object]] = {}
@@ -88,7 +90,7 @@ class Context:
         self.unrolled_calls = 0  # of functions by themselves
         # functions that call themselves, how deep is known at run time, by function or node; as loops, once those are
         # made
-        self.recursive: dict[object, FunctionSource | None] = {}
+        self.recursive: dict[object, FunctionSource | None] = dict.fromkeys(assumed.recursive)
         self.decomposed: list[Any] = []  # the callees that rules are being written for, in terms of other ops
         # where the calls under way are; where that is in the file is told in errors alone
         self.call_places: list[tuple[FunctionSource, cst.CSTNode] | None] = []
@@ -100,8 +102,6 @@ class Context:
         self.sides = self.taking = 0
         self.cells = 0  # lists that got a name
         self.variables_in: dict[int, tuple[Value, frozenset[ir.Var]]] = {}  # what lists and objects hold, by their ids
-        # functions that assign variables around them, and are called from other functions than the one around
-        self.assigning: frozenset[cst.CSTNode] = frozenset()
         self.loops: list[object] = []  # those around what is elaborated
         self.holds_values = False  # whether a function was made in one, which may hold values of a trip
         self.grows: dict[str, list[object]] = {}  # for each list, the loops in which it is made longer
@@ -130,24 +130,14 @@ class Context:
         self.notes_views = False
         # and in what order NumPy makes arrays: in the user's text alone, as what a decomposition makes is not NumPy's
         self.notes_order = False
-        # whether arrays that are items of lists get memory of their own where a variable takes them; whether one was
-        # taken as it is, and whether an item of a list was replaced or taken out
-        self.owns_rows = self.has_taken_rows = self.has_changed_rows = False
+        # whether an array that is an item of a list was taken as it is, and whether one was replaced or taken out
+        self.has_taken_rows = self.has_changed_rows = False
         self.own_rows: set[ir.Operand] = set()
-        # whether lists and objects that are items of lists that grow are changed in place, so that who names one reads
-        # it from there; and whether such items went into another list, where they would be the same ones in Python
-        self.items_change = self.items_are_shared = False
+        # whether items of lists that grow went into another list, where they would be the same ones in Python
+        self.items_are_shared = False
         self.runs: list[Any] = []  # the loops around what is elaborated, of mutation_during_iteration.py
-        self.changing: Mapping[object, str] = {}  # those that run through what they change, and how they do
-        # whether lists and objects that are chosen at run time stay those that they are, as they are changed
-        self.keeps_chosen = False
-        # the arrays that generators drew while the program was compiled, by identity, and whether they are copied, as
-        # some are changed
-        self.drawn: dict[int, Any] = {}
-        self.copies_drawn = False
+        self.drawn: dict[int, Any] = {}  # the arrays that generators drew while the program was compiled, by identity
         self.copied_cells: set[str] = set()  # and those of which a variable has what is in them
-        # whether the arrays and lists in lists that grow have extents of their own, each one
-        self.own_extents = False
         # of each loop around what is elaborated, its operations so far and what it carries
         self.bodies: list[tuple[list[ir.Op], frozenset[ir.Operand]]] = []
         self.item_changes: dict[Ref, int] = {}  # how often items of a list were changed
@@ -320,8 +310,8 @@ class Context:
         states = self.frames[-1].lists().values() if self.frames else ()
         wholes = (state.items if isinstance(state, RuntimeDict) else state for state in states)
         if not any(isinstance(one, GrowableList) and any(b is buffer for b in one.buffers) for one in wholes):
-            if not self.items_change:
-                raise ItemsChange
+            if not self.assumed.items_change:
+                raise Restart(items_change=True)
             raise self.unsupported(
                 "a store into an array that is an item of a list",
                 "Store into it before it is appended, or store a changed copy: `items[k] = new`.",
@@ -331,8 +321,8 @@ class Context:
 
     def changes_drawn(self, array: ir.Const) -> None:
         """Begins again with copies of what generators draw, where this array is one of those."""
-        if id(array.value) in self.drawn and not self.copies_drawn:
-            raise DrawnChanges
+        if id(array.value) in self.drawn and not self.assumed.copies_drawn:
+            raise Restart(copies_drawn=True)
 
     def refuse_stale(self, name: str, value: Value) -> None:
         """Refuses to read an array that a list has changed, as one of its items, and that is not that item here."""
@@ -605,7 +595,7 @@ class Frame:
                 "Assign it before the inner function is defined.",
             )
         value = found if found is None else dereference(self.env, found)
-        if value is not None and (self.ctx.items_change or isinstance(value, View)):
+        if value is not None and (self.ctx.assumed.items_change or isinstance(value, View)):
             value = self.ctx.read_items(self, value)
         if self.ctx.stale and value is not None:
             self.ctx.refuse_stale(name, value)
@@ -692,57 +682,12 @@ class Guess(Exception):
         self.name = name
 
 
-class RecursesAtRunTime(Exception):
-    """A function calls itself, and when that ends is not known while compiling; `function`: that, or its node. `fault`:
-    what a call does that may never be made, written out with the others."""
-
-    def __init__(self, function: object, fault: errors.AdjitError | None = None):
-        super().__init__(function)
-        self.function, self.fault = function, fault
-
-
 class CallRaises(Exception):
     """A call may raise what is caught around it, and is not all of a statement; `frame`: that of the statement."""
 
     def __init__(self, frame: Frame):
         super().__init__()
         self.frame, self.node = frame, frame.ctx.node
-
-
-class ItemsChange(Exception):
-    """A list or an object is changed that is an item of a list that grows: who names it has to see that."""
-
-
-class ExtentsDiffer(Exception):
-    """An array or a list in a list that grows has another extent than the one before: each needs its own."""
-
-
-class ChosenChanges(Exception):
-    """A list or an object is changed, or asked which one it is, that was chosen at run time: it has to be that one."""
-
-
-class AssignsFromAfar(Exception):
-    """A function that assigns variables around it, its `node`, is called from another function than the one around."""
-
-    def __init__(self, node: cst.CSTNode):
-        super().__init__()
-        self.node = node
-
-
-class DrawnChanges(Exception):
-    """An array is changed that was drawn while the program was compiled: each run needs its own."""
-
-
-class RunsThroughChanges(Exception):
-    """A loop runs through a list that it changes; `how` is one of those of mutation_during_iteration.py."""
-
-    def __init__(self, loop: object, how: str):
-        super().__init__()
-        self.loop, self.how = loop, how
-
-
-class RowsChange(Exception):
-    """A variable holds an array that is an item of a list, of which items are replaced: it needs its own memory."""
 
 
 def as_index(ctx: Context, value: Value, what: str) -> ir.Operand:

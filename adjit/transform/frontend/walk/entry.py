@@ -39,20 +39,13 @@ from adjit.transform.frontend.operations.control import RETURN, VALUE, either_va
 from adjit.transform.frontend.operations.derivatives import Moved, arguments, placed
 from adjit.transform.frontend.operations.generators import Around, generated
 from adjit.transform.frontend.values.arrays import array_of
+from adjit.transform.frontend.values.assumptions import Assumptions, Restart
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import (
-    AssignsFromAfar,
-    ChosenChanges,
     Context,
-    DrawnChanges,
-    ExtentsDiffer,
     Frame,
     Guess,
-    ItemsChange,
     LocalFunction,
-    RecursesAtRunTime,
-    RowsChange,
-    RunsThroughChanges,
     wrap,
 )
 from adjit.transform.frontend.values.unions import functions_in, not_none
@@ -87,7 +80,7 @@ from adjit.transform.frontend.walk.statements import block, collected, comprehen
 from adjit.transform.frontend.walk.view_copies import read_only, without_detached
 from adjit.transform.ir.types import array_type_of, part_type, tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.define_undefined import define_undefined
-from adjit.transform.rewrite.notes import Elaborated, note
+from adjit.transform.rewrite.notes import Elaborated, Restarted, note
 from adjit.transform.source.derivative import (
     Enclosed,
     Spread,
@@ -177,38 +170,19 @@ def elaborate_kernel(
 
 
 def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.Function]) -> ir.Function:
-    """What `run` makes: items of lists are as they are where a variable takes them, if nothing replaces them or changes
-    what is in them, and of one shape; calls of functions by themselves are written out, if they come to an end."""
-    owns_rows, items_change, own_extents, keeps_chosen, recursive = False, False, False, False, list[object]()
-    copies_drawn = False
-    changing: dict[object, str] = {}
-    assigning: set[cst.CSTNode] = set()
+    """What `run` makes, under the assumptions that hold: none, until it finds that one is needed."""
+    assumed = Assumptions()
     fault: errors.AdjitError | None = None
     while True:
-        ctx = new_context(build_derivative)
-        ctx.owns_rows, ctx.items_change, ctx.own_extents = owns_rows, items_change, own_extents
-        ctx.keeps_chosen, ctx.copies_drawn, ctx.assigning = keeps_chosen, copies_drawn, frozenset(assigning)
-        ctx.recursive, ctx.changing = dict.fromkeys(recursive), changing
+        ctx = new_context(build_derivative, assumed)
         try:
             return run(ctx)
-        except RowsChange:
-            owns_rows = True
-        except ItemsChange:
-            items_change = True
-        except ExtentsDiffer:
-            own_extents = True
-        except ChosenChanges:
-            keeps_chosen = True
-        except AssignsFromAfar as found:
-            assigning.add(found.node)
-        except DrawnChanges:
-            copies_drawn = True
-        except RunsThroughChanges as found:
-            changing[found.loop] = found.how
-        except RecursesAtRunTime as found:
-            recursive.append(found.function)
+        except Restart as found:
+            note(Restarted(found.reason, ctx.builder.origin))
             fault = fault or found.fault
-            own_extents = True  # what calls hand on is often a part of what they got
+            assumed = assumed.with_also(**found.found)
+            if "recursive" in found.found:
+                assumed = assumed.with_also(own_extents=True)  # what calls hand on is often a part of what they got
         except errors.AdjitError:
             if fault is None:
                 raise
@@ -269,7 +243,7 @@ def _elaborated(
         except (RecursionError, errors.TypeMismatch) as error:
             known = error if isinstance(error, errors.TypeMismatch) else None
             if (repeated := _called_by_itself(ctx)) is not None:
-                raise RecursesAtRunTime(repeated, known) from None
+                raise Restart(known, recursive=(repeated,)) from None
             if known is not None:
                 raise
             # positions are found by going just as deep
@@ -346,8 +320,8 @@ class _Naming(ir.Cloner):
         return made.at(op.origin or next(origins, None))
 
 
-def new_context(build_derivative: BuildDerivative) -> Context:
-    ctx = Context()
+def new_context(build_derivative: BuildDerivative, assumed: Assumptions) -> Context:
+    ctx = Context(assumed)
     ctx.inline = functools.partial(_inline, ctx)
     ctx.inline_derivative = functools.partial(_inline_derivative, ctx, build_derivative)
     ctx.for_each, ctx.read_items, ctx.either_value = for_each, read_items, either_value
@@ -746,8 +720,8 @@ def _check_shared(ctx: Context, function: LocalFunction, shared: Sequence[str]) 
     as all functions see."""
     rules = tuple(each for each in ctx.frames if each.is_rule)
     if ir.same(rules, function.frame.rules):
-        if function.node not in ctx.assigning:
-            raise AssignsFromAfar(function.node)
+        if function.node not in ctx.assumed.assigning:
+            raise Restart(assigning={function.node})
         around = function.frame.visible()
         if all(isinstance(around.get(name), ClosureCell) for name in shared):
             return
@@ -774,7 +748,7 @@ def _refuse_recursive(frame: Frame, function: str, name: str) -> None:
 def _share(frame: Frame, node: cst.FunctionDef) -> None:
     """The variables of a function that others defined in it assign, wherever they are called, as all see them."""
     ctx = frame.ctx
-    assigning = ctx.assigning and [each for each in inside(node.body, ()) if each in ctx.assigning]
+    assigning = ctx.assumed.assigning and [each for each in inside(node.body, ()) if each in ctx.assumed.assigning]
     names = {name for each in assigning if isinstance(each, cst.FunctionDef) for name in nonlocals(each)}
     for name in sorted(names & own_names(node)):
         if any(frame.source is each for each in ctx.recursive.values()):
@@ -872,7 +846,7 @@ def _under_way(ctx: Context, name: str, call: tuple[Any, ...]) -> Iterator[None]
     ctx.unrolled_calls += is_within
     is_deep = len(ctx.active_calls) > DEEPEST
     if call in ctx.active_calls or (is_within and (is_deep or ctx.unrolled_calls > MOST_CALLS)):
-        raise RecursesAtRunTime(function)
+        raise Restart(recursive=(function,))
     if is_deep:
         raise ctx.unsupported(
             f"calls that are nested more than {DEEPEST} deep", "Write some of the functions into their callers."

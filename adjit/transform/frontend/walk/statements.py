@@ -329,7 +329,7 @@ def _for(frame: Frame, node: cst.For) -> None:
     through = looked_at(iterated)
     iterated = opened_in_turns(frame, exhaust(frame, iterated) if isinstance(iterated, Record) else iterated)
     iterated = _left_in(frame, node, iterated)
-    how = frame.ctx.changing.get(loop)
+    how = frame.ctx.assumed.changing.get(loop)
     if how == RESIZED:
         iterated, through = _as_it_grows(frame, iterated), frozenset()
     with running(frame, loop, None if how == RESIZED else iterated, through):
