@@ -41,7 +41,8 @@ from adjit.transform.frontend.values.elementwise import (
     paired,
     store_all,
 )
-from adjit.transform.frontend.values.frame import Context, Frame, as_index, structured_dtype, wrap
+from adjit.transform.frontend.values.fold import structured_dtype
+from adjit.transform.frontend.values.frame import Context, Frame, as_index, wrap
 from adjit.transform.frontend.values.library_calls import whole_call, with_options
 from adjit.transform.frontend.values.values import (
     Complex,

@@ -29,6 +29,7 @@ from adjit.transform.frontend.values.arrays import allocated_part, array_of, sha
 from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.checks import require, require_equal
 from adjit.transform.frontend.values.elementwise import as_lazy, check_fits, copied, materialise, store_all
+from adjit.transform.frontend.values.fold import constant
 from adjit.transform.frontend.values.frame import ANYWHERE, ITEM, ITEMS, KEPT, Context, wrap
 from adjit.transform.frontend.values.invariant_extents import varies
 from adjit.transform.frontend.values.string_arrays import is_texts, items_of_texts
@@ -57,7 +58,6 @@ from adjit.transform.frontend.values.values import (
     joint,
     leaf_count,
     leaves_of,
-    object_of,
     operands_in,
     parts_of,
     structure,
@@ -112,10 +112,9 @@ def set_order(value: RuntimeDict) -> TupleValue | None:
         return None
     found: dict[Any, Value] = {}
     for one in value.items.items:
-        numbers = parts_of(one)
-        if not all(isinstance(n, ir.Const) for n in numbers):
+        if not all(isinstance(n, ir.Const) for n in parts_of(one)):
             return None
-        found[object_of(one, lambda part: AssertionError(part))] = one
+        found[constant(one)] = one
     return TupleValue(tuple(found[key] for key in set(found)))
 
 

@@ -32,6 +32,7 @@ from adjit.transform.frontend.operations.records import Partial, method_of
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import Handler, operands_of, takes
 from adjit.transform.frontend.values.elementwise import copied, materialise
+from adjit.transform.frontend.values.fold import constant
 from adjit.transform.frontend.values.frame import Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.values import (
     WHERE_TEXTS_GO,
@@ -49,7 +50,6 @@ from adjit.transform.frontend.values.values import (
     is_list,
     is_mutable,
     is_number,
-    object_of,
 )
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.external_reads import inherited_attribute
@@ -198,16 +198,8 @@ def _of_whole_numbers(callee: Callable[..., int], names: str, at_run_time: Calla
 
 
 def _object(frame: Frame, value: Value, what: str) -> Any:
-    def refused(part: Value) -> Exception:
-        return frame.ctx.not_constant(f"{what} of a value that is only known at run time", WHERE_TEXTS_GO)
-
-    if isinstance(value, TupleValue) and value.is_list:
-        return [_object(frame, one, what) for one in value.items]
-    if isinstance(value, Record) and value.of is None:
-        return {key: _object(frame, one, what) for key, one in zip(value.keys, value.items, strict=True)}
-    if is_array(value) or isinstance(value, GrowableList):
-        raise refused(value)
-    return object_of(value, refused)
+    what = f"{what} of a value that is only known at run time"
+    return constant(value, lambda part: frame.ctx.not_constant(what, WHERE_TEXTS_GO))
 
 
 def of_text(frame: Frame, method: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:

@@ -20,8 +20,8 @@ from adjit.transform.frontend.library.reductions import into
 from adjit.transform.frontend.values.argument_binding import taken
 from adjit.transform.frontend.values.arrays import shape_of
 from adjit.transform.frontend.values.elementwise import broadcast_shapes, converted, expression, materialise, stretched
+from adjit.transform.frontend.values.fold import Unknown, constant
 from adjit.transform.frontend.values.frame import Context, Frame
-from adjit.transform.frontend.values.string_arrays import Unknown, known_object
 from adjit.transform.frontend.values.values import Index, Number, Static, Value, dtype, is_array, is_scalar
 from adjit.transform.ir.types import type_of
 
@@ -45,7 +45,7 @@ def vectorizing(frame: Frame, args: Sequence[Value], named: Mapping[str, Value])
             "np.vectorize with these arguments", "Give it a function whose arguments are numbers."
         )
     try:
-        asked = known_object(named.get("otypes", Static(None)))
+        asked = constant(named.get("otypes", Static(None)))
         otypes = np.vectorize(len, otypes=asked).otypes
     except (Unknown, TypeError, ValueError):
         raise frame.ctx.mismatch("otypes of np.vectorize that are not types", "Write otypes=[float].") from None

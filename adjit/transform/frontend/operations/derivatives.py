@@ -28,6 +28,7 @@ from adjit.transform.frontend.heap.references import unnamed
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import bound as taken
 from adjit.transform.frontend.values.elementwise import materialise, operand
+from adjit.transform.frontend.values.fold import constant
 from adjit.transform.frontend.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.library_calls import whole_call
 from adjit.transform.frontend.values.values import (
@@ -52,7 +53,6 @@ from adjit.transform.frontend.values.values import (
     is_number,
     is_numeric,
     leaves_of,
-    object_of,
     rebuild,
     structure,
 )
@@ -152,11 +152,8 @@ _NOT_INSIDE = {
 
 def _object(frame: Frame, value: Value) -> Any:
     """The Python object that a value known while compiling stands for."""
-
-    def refused(part: Value) -> errors.AdjitError:
-        return frame.ctx.unsupported("an option of a derivative that is not constant", "Write it as a literal.")
-
-    return object_of(value, refused)
+    what, instead = "an option of a derivative that is not constant", "Write it as a literal."
+    return constant(value, lambda part: frame.ctx.unsupported(what, instead), is_frozen=True)
 
 
 @contextlib.contextmanager

@@ -28,10 +28,11 @@ from adjit.transform.frontend.values import complexes, integers, known_objects, 
 from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.elementwise import elementwise, materialise, operand, overlaps, paired
+from adjit.transform.frontend.values.fold import Unknown, constant
 from adjit.transform.frontend.values.foreign_libraries import refuse_foreign
 from adjit.transform.frontend.values.frame import Context, Frame
 from adjit.transform.frontend.values.library_calls import whole_call
-from adjit.transform.frontend.values.string_arrays import Unknown, known_object, made_of_texts
+from adjit.transform.frontend.values.string_arrays import made_of_texts
 from adjit.transform.frontend.values.unions import as_options, functions_in, holds_for, is_option
 from adjit.transform.frontend.values.values import (
     WHERE_TEXTS_GO,
@@ -182,7 +183,7 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         raise ctx.unsupported(what, "Compress it before the function, with .tocsr() or .tocsc().")
     if callee is operator.mod and isinstance(left, Static) and isinstance(left.value, str):
         try:
-            return Static(left.value % known_object(right))
+            return Static(left.value % constant(right))
         except Unknown:
             raise ctx.not_constant(
                 "a string by `%` of a value that is only known at run time", WHERE_TEXTS_GO

@@ -33,6 +33,7 @@ from adjit.transform.frontend.operations.derivatives import arguments
 from adjit.transform.frontend.operations.seeded_generators import KINDS, drawn
 from adjit.transform.frontend.values import known_objects
 from adjit.transform.frontend.values.elementwise import materialise
+from adjit.transform.frontend.values.fold import constant
 from adjit.transform.frontend.values.frame import Context, Frame, wrap
 from adjit.transform.frontend.values.string_arrays import is_texts, items_of_texts
 from adjit.transform.frontend.values.values import (
@@ -53,7 +54,6 @@ from adjit.transform.frontend.values.values import (
     is_array,
     is_list,
     is_number,
-    object_of,
     view_of,
 )
 from adjit.transform.ir.types import is_integer
@@ -103,9 +103,10 @@ def key_of(ctx: Context, value: Value) -> Any:
     def refused(part: Value) -> errors.AdjitError:
         return ctx.mismatch(f"{describe(part)} as a key of a dictionary", "Give a number, a string or a tuple of them.")
 
-    if any(is_list(part) for part in (value, *(value.items if isinstance(value, TupleValue) else ()))):
+    parts = value.items if isinstance(value, TupleValue) else ()
+    if any(is_list(part) or is_texts(part) for part in (value, *parts)):
         raise refused(value)
-    return object_of(value, refused)
+    return constant(value, refused, is_frozen=True)
 
 
 def item_of_record(frame: Frame, owner: Record, entries: Sequence[Value]) -> Value:

@@ -28,6 +28,7 @@ from adjit.transform.frontend.heap.lists import in_memory
 from adjit.transform.frontend.heap.references import in_new_reference, mutate
 from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.elementwise import copied, materialise
+from adjit.transform.frontend.values.fold import constant, is_constant
 from adjit.transform.frontend.values.frame import Context, Frame, wrap
 from adjit.transform.frontend.values.values import (
     Record,
@@ -36,9 +37,7 @@ from adjit.transform.frontend.values.values import (
     Value,
     dereference,
     describe,
-    object_of,
     operands_in,
-    parts_of,
 )
 from adjit.transform.source.compile_time_execution import run_beforehand
 from adjit.transform.source.parameters import misfit
@@ -98,7 +97,7 @@ def drawn(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: 
         raise ctx.unsupported(f"`{name}` of a random generator", "Draw the numbers before the call, and pass them.")
     entry = lookup(method) if owner.of is np.random.Generator else None
     rule = None if entry is None else entry.general or entry.decomposition
-    is_known = name != "shuffle" and all(map(_is_known, (*args, *named.values())))
+    is_known = name != "shuffle" and all(map(is_constant, (*args, *named.values())))
     if rule is None or method in ctx.decomposed or is_known:
         known = {key: _constant(frame, name, a) for key, a in named.items()}
         return _drawn(frame, owner, name, [_constant(frame, name, a) for a in args], known)
@@ -117,13 +116,9 @@ def drawn(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: 
 _METHODS = frozenset(method for kind in KINDS for method in vars(kind).values() if callable(method))
 
 
-def _is_known(value: Value) -> bool:
-    return all(isinstance(part, Static | ir.Const) for part in parts_of(value))
-
-
 def _as_array(ctx: Context, value: Value) -> Value:
     """A parameter that is a list of numbers not known as the array that NumPy makes of it."""
-    is_plain = not isinstance(value, TupleValue) or _is_known(value)
+    is_plain = not isinstance(value, TupleValue) or is_constant(value)
     return materialise(ctx, value) if is_plain else array_of(ctx, value)
 
 
@@ -224,4 +219,4 @@ def _constant(frame: Frame, name: str, value: Value) -> Any:
             why="Its numbers are drawn at compile time.",
         )
 
-    return object_of(value, refused)
+    return constant(value, refused, is_frozen=True)

@@ -47,7 +47,6 @@ from adjit.transform.frontend.values.values import (
     dereference,
     fields_of,
     leaves_of,
-    object_of,
     parts_of,
 )
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
@@ -503,19 +502,6 @@ def _parts(ctx: Context, array: np.ndarray[Any, Any]) -> Complex:
         real, imag = np.ascontiguousarray(array.real), np.ascontiguousarray(array.imag)
         found = ctx.parts[id(array)] = Complex(ir.Const(real, type_of(real)), ir.Const(imag, type_of(imag)))
     return found
-
-
-def structured_dtype(value: Value) -> np.dtype[Any] | None:
-    """The dtype of records that a value stands for, `[("a", "f8"), ("b", int, (3,))]` or one of NumPy's; else None."""
-    if isinstance(value, Static) and isinstance(value.value, np.dtype):
-        return value.value if value.value.names else None
-    if not isinstance(value, TupleValue) or not value.is_list or not value.items:
-        return None
-    try:
-        fields = [object_of(one, TypeError) for one in value.items]
-        return np.dtype(fields) if all(isinstance(field, tuple) for field in fields) else None
-    except TypeError:
-        return None
 
 
 class Frame:

@@ -25,15 +25,9 @@ from typing import Any, TypeGuard
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.frontend.values.fold import constant, is_constant
 from adjit.transform.frontend.values.frame import Context, wrap
-from adjit.transform.frontend.values.values import (
-    Static,
-    TupleValue,
-    Value,
-    describe,
-    is_number,
-    object_of,
-)
+from adjit.transform.frontend.values.values import Static, TupleValue, Value, describe, is_number
 from adjit.transform.source.callables import sign_of
 
 KINDS = (
@@ -65,7 +59,7 @@ def called(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str,
     kind: Any = callee if isinstance(callee, type) else owner
     is_of_class = isinstance(kind, type) and kind in KINDS
     takes_one = any(map(is_known_object, args)) and callee in _TAKING
-    takes_one |= _is_of_math(callee) and any(map(_has_known, args)) and all(map(_is_known, (*args, *named.values())))
+    takes_one |= _is_of_math(callee) and any(map(_has_known, args)) and all(map(is_constant, (*args, *named.values())))
     if not (is_of_class or type(owner) in KINDS or takes_one or _is_of_logging(callee, owner)):
         return None
     if is_of_class and callee.__name__ in _OF_NOW:
@@ -111,10 +105,6 @@ def _has_known(value: Value) -> bool:
     return any(map(_has_known, value.items)) if isinstance(value, TupleValue) else is_known_object(value)
 
 
-def _is_known(value: Value) -> bool:
-    return all(map(_is_known, value.items)) if isinstance(value, TupleValue) else isinstance(value, Static | ir.Const)
-
-
 def operated(ctx: Context, callee: Any, operands: Sequence[Value]) -> Value | None:
     """An operator with such objects; None without one, or where `as_floats` has numbers for them."""
     is_of_known = any(map(is_known_object, operands)) and all(isinstance(o, Static) or is_number(o) for o in operands)
@@ -147,9 +137,7 @@ def _object(ctx: Context, value: Value, what: str) -> Any:
         of = f"{what}, with a value that is only known at run time" if part is value else f"{what} of {describe(part)}"
         return ctx.not_constant(of, "Convert it to numbers first: float(...), .days, .total_seconds().")
 
-    if isinstance(value, TupleValue) and value.is_list:
-        return [_object(ctx, one, what) for one in value.items]
-    return object_of(value, refused)
+    return constant(value, refused)
 
 
 def _made(ctx: Context, what: str, callee: Any, given: Sequence[Any], options: Mapping[str, Any]) -> Value:

@@ -13,9 +13,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from adjit.transform import ir
-from adjit.transform.frontend.values.frame import Context, structured_dtype, wrap
-from adjit.transform.frontend.values.values import Complex, SliceValue, Static, StringArray, TupleValue, Value
+from adjit.transform.frontend.values.fold import Unknown, constant, structured_dtype
+from adjit.transform.frontend.values.frame import Context, wrap
+from adjit.transform.frontend.values.values import Static, StringArray, TupleValue, Value
 
 
 def is_texts(value: Value) -> TypeGuard[Static]:
@@ -28,27 +28,6 @@ def _is_of_texts(value: Value) -> bool:
     if isinstance(value, TupleValue):
         return any(map(_is_of_texts, value.items))
     return isinstance(value, Static) and isinstance(value.value, str | StringArray)
-
-
-class Unknown(Exception):
-    """Something is known at run time only."""
-
-
-def known_object(value: Value) -> Any:
-    """The object that a value stands for, which is known while compiling."""
-    if isinstance(value, Static):
-        return value.value.array if isinstance(value.value, StringArray) else value.value
-    if isinstance(value, ir.Const):
-        return value.value
-    if isinstance(value, Complex) and isinstance(value.real, ir.Const) and isinstance(value.imag, ir.Const):
-        return value.real.value + 1j * value.imag.value
-    if isinstance(value, TupleValue):
-        items = [known_object(one) for one in value.items]
-        return items if value.is_list else tuple(items)
-    if isinstance(value, SliceValue):
-        ends = (value.span.start, value.span.stop, value.span.step)
-        return slice(*(None if end is None else known_object(end) for end in ends))
-    raise Unknown
 
 
 def made_of_texts(
@@ -65,7 +44,7 @@ def made_of_texts(
         return None
     name = getattr(callee, "__name__", "a function")
     try:
-        given, keywords = [known_object(one) for one in args], {key: known_object(one) for key, one in named.items()}
+        given, keywords = [constant(one) for one in args], {key: constant(one) for key, one in named.items()}
     except Unknown:
         if not any(map(is_texts, args)):
             return None

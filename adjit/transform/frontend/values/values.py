@@ -787,15 +787,6 @@ def leaves_of(value: Value) -> list[ir.Operand]:
     return [value.which, *(leaf for v in value.options for leaf in leaves_of(v))] if isinstance(value, Union) else []
 
 
-def object_of(value: Value, refused: Callable[[Value], Exception]) -> Any:
-    """The Python object that a value known while compiling stands for; `refused`: the error for a part that is not."""
-    if isinstance(value, Static | ir.Const):
-        return value.value
-    if isinstance(value, TupleValue):
-        return tuple(object_of(one, refused) for one in value.items)
-    raise refused(value)
-
-
 def parts_of(value: Value) -> list[Value]:
     """What is in a tuple and in the tuples in it, in order; of what is no tuple, that."""
     if isinstance(value, RuntimeDict):

@@ -102,11 +102,12 @@ from adjit.transform.frontend.values import complexes, known_objects
 from adjit.transform.frontend.values.argument_binding import bound, element_type, taken
 from adjit.transform.frontend.values.arrays import array_of, ordered_like, shape_of
 from adjit.transform.frontend.values.elementwise import converted, materialise, operand, paired, part, where
+from adjit.transform.frontend.values.fold import Unknown, constant
 from adjit.transform.frontend.values.foreign_libraries import refuse_foreign
 from adjit.transform.frontend.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.library_calls import compiled, is_in_c_order, whole_call, with_options
 from adjit.transform.frontend.values.scalars import Options
-from adjit.transform.frontend.values.string_arrays import Unknown, is_texts, known_object, made_of_texts
+from adjit.transform.frontend.values.string_arrays import is_texts, made_of_texts
 from adjit.transform.frontend.values.unions import as_options, fitting
 from adjit.transform.frontend.values.values import (
     LEAF,
@@ -133,7 +134,6 @@ from adjit.transform.frontend.values.values import (
     is_number,
     is_numeric,
     ndim,
-    object_of,
     parts_of,
 )
 from adjit.transform.frontend.walk.handlers import (
@@ -573,7 +573,7 @@ def _run(ctx: Context, function: Any, args: Sequence[Value]) -> Value:
         return ctx.unsupported(f"{describe(part)} where a string or a literal is needed", "Write that in the call.")
 
     try:
-        return wrap(ctx, function(*(object_of(a, refused) for a in args)))
+        return wrap(ctx, function(*(constant(a, refused, is_frozen=True) for a in args)))
     except ValueError as error:
         raise ctx.mismatch(str(error), "See NumPy's documentation.") from None
 
@@ -612,7 +612,7 @@ def _worked_out(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping
     if any(is_array(part) for one in (*args, *named.values()) for part in parts_of(one)):
         return None
     try:
-        given, keywords = [known_object(a) for a in args], {n: known_object(a) for n, a in named.items()}
+        given, keywords = [constant(a) for a in args], {n: constant(a) for n, a in named.items()}
     except Unknown:
         return None
     try:
