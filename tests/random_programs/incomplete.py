@@ -135,7 +135,7 @@ _TABLES = (
     "            d[i, j] = min(d[i, j], d[i, k] + d[k, j])\nt += np.sum(d)",
     "d = np.full((5, 5), np.inf)\nd[0, 0] = 0.0\nfor i in range(4):\n    for j in range(4):\n"
     "        if abs(i - j) < {n}:\n"
-    "            d[i + 1, j + 1] = abs({g}[i] - w[j]) + min(d[i, j + 1], d[i + 1, j], d[i, j])\n"
+    "            d[i + 1, j + 1] = abs({g}[i] - w[j] - 0.037) + min(d[i, j + 1], d[i + 1, j], d[i, j])\n"
     "t += d[4, 4]",
     "d = np.full((5, 5), np.inf)\nd[0, 0] = 0.0\nfor i in range(1, 5):\n    for j in range(1, 5):\n"
     "        ways = np.array([d[i - 1, j], d[i, j - 1], d[i - 1, j - 1]])\n        m = np.min(ways)\n"
