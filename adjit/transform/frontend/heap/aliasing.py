@@ -37,12 +37,12 @@ def note_escape(ctx: Context, value: Value) -> None:
     if isinstance(cell, ItemRef):
         are_shared(ctx)
     if isinstance(cell, Ref):
-        around = ctx.loops[len(ctx.begun_in.get(cell.key, ())) :]
-        if not ctx.changes.get(cell.key, set()).isdisjoint(around):
+        around = ctx.loops[len(ctx.heap.created_in.get(cell.key, ())) :]
+        if not ctx.heap.changed_in.get(cell.key, set()).isdisjoint(around):
             raise _is_put_away(ctx, describe(value))
-        if cell.key in ctx.put_away:
+        if cell.key in ctx.heap.escaped:
             are_shared(ctx)
-        ctx.put_away.add(cell.key)
+        ctx.heap.escaped.add(cell.key)
     if isinstance(value, TupleValue | Record):
         for one in value.items:
             note_escape(ctx, one)
@@ -72,7 +72,7 @@ def changes_of(ctx: Context, value: Value) -> int:
     """How often items were changed that are copies in what a loop runs through."""
     if isinstance(value, Zip):
         return sum(changes_of(ctx, part) for part in value.parts if part is not None)
-    return sum(ctx.item_changes.get(cell, 0) for cell in value.shares) if isinstance(value, GrowableList) else 0
+    return sum(ctx.heap.item_changes.get(cell, 0) for cell in value.shares) if isinstance(value, GrowableList) else 0
 
 
 @contextlib.contextmanager
@@ -91,17 +91,17 @@ def run_through(ctx: Context, value: Value) -> Iterator[None]:
 @contextlib.contextmanager
 def in_place(ctx: Context) -> Iterator[None]:
     """Within it, what takes over the items of a list comes into its place."""
-    outer, ctx.in_place = ctx.in_place, True
+    outer, ctx.heap.in_place = ctx.heap.in_place, True
     try:
         yield
     finally:
-        ctx.in_place = outer
+        ctx.heap.in_place = outer
 
 
 def are_shared(ctx: Context) -> None:
-    if ctx.in_place:
+    if ctx.heap.in_place:
         return
-    ctx.items_are_shared = True
+    ctx.heap.items_are_shared = True
     if ctx.assumed.items_change:
         raise shared_items(ctx)
 
@@ -113,8 +113,8 @@ def has_mutable(shape: Shape) -> bool:
 
 def takes_note(ctx: Context, value: Value, cell: Ref) -> None:
     """Refuses the change of what a list that grows has taken as an item: in Python it is the same one."""
-    ctx.changes.setdefault(cell.key, set()).update(ctx.loops)
-    if cell.key in ctx.put_away:
+    ctx.heap.changed_in.setdefault(cell.key, set()).update(ctx.loops)
+    if cell.key in ctx.heap.escaped:
         raise _is_put_away(ctx, describe(value))
 
 

@@ -89,10 +89,10 @@ def by_content(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -
 def is_copied(ctx: Context, env: Env, value: Value) -> None:
     """Takes note that a variable has what is in these lists and objects, and not themselves: they may not change."""
     for part in parts_of(value):
-        if isinstance(part, Ref) and part.key not in ctx.copied_cells and not ctx.assumed.keeps_chosen:
-            if not ctx.changes.get(part.key, set()).isdisjoint(ctx.loops):
+        if isinstance(part, Ref) and part.key not in ctx.heap.copied_cells and not ctx.assumed.keeps_chosen:
+            if not ctx.heap.changed_in.get(part.key, set()).isdisjoint(ctx.loops):
                 raise Restart(keeps_chosen=True)
-            ctx.copied_cells.add(part.key)
+            ctx.heap.copied_cells.add(part.key)
             state = env.get(part.key)
             for one in state.items if isinstance(state, TupleValue | Record) else ():
                 is_copied(ctx, env, one)

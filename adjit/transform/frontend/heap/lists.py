@@ -199,7 +199,7 @@ def _at(ctx: Context, buffer: ir.Operand, index: ir.Operand, extents: Sequence[i
     spans = [ir.Span()] * (len(shape) - 1) if extents is None else [ir.Span(stop=extent) for extent in extents]
     row = _view(ctx, buffer, (ir.At(index), *spans), shape[1:] if extents is None else extents)
     ctx.roots[row] |= {KEPT}
-    ctx.row_of[row] = buffer
+    ctx.heap.row_of[row] = buffer
     return row
 
 
@@ -224,7 +224,7 @@ def store_item(ctx: Context, value: GrowableList, index: ir.Operand, given: Valu
 def takes_row(ctx: Context, buffer: ir.Operand, given: ir.Operand) -> None:
     """Takes note that a list has copied an array, or the rows of one, into its memory. In Python it has the array:
     what changes that afterwards is refused, if the list is read then."""
-    ctx.copied_rows |= {given, *(ctx.roots_of(given) - {KEPT, ANYWHERE})}
+    ctx.heap.copied_rows |= {given, *(ctx.roots_of(given) - {KEPT, ANYWHERE})}
     ctx.detached(buffer, given, ITEMS, always=True, is_kept=True)
 
 
@@ -255,7 +255,7 @@ def extents_differ(ctx: Context, value: List | RuntimeDict, given: Value) -> Non
     """Makes the items of lists have extents of their own, if that is what this one, which the list takes, will need."""
     if ctx.assumed.own_extents:
         return
-    before = len(ctx.begun_in.get(value.cell.key, ())) if isinstance(value.cell, Ref) else 0
+    before = len(ctx.heap.created_in.get(value.cell.key, ())) if isinstance(value.cell, Ref) else 0
     rows = (one for one in parts_of(given) if is_array(one) or isinstance(one, GrowableList))
     for row in rows:
         extents = (row.count,) if isinstance(row, GrowableList) else shape_of(ctx, row)
@@ -496,8 +496,8 @@ def appended(
 ) -> GrowableList:
     """The list with an item more; `choose(condition, yes, no)`: one of two; `trips`: a guess at how many come."""
     key, loop = value.cell.key if isinstance(value.cell, Ref) else "", ctx.loops[-1] if ctx.loops else None
-    ctx.grows.setdefault(key, []).append(loop)
-    if not ir.same(ctx.roomy.get((loop, key), ()), value.buffers):
+    ctx.heap.grown_in.setdefault(key, []).append(loop)
+    if not ir.same(ctx.heap.rooms.get((loop, key), ()), value.buffers):
         value = _with_room(ctx, value, given, choose, trips)
     store_item(ctx, value, value.count, given)
     return dataclasses.replace(value, count=scalars.scalar(ctx, operator.add, (value.count, ir.integer(1)), "count"))

@@ -219,7 +219,7 @@ def mutate(frame: Frame, value: State, state: State, what: str, keeps_places: bo
             why="In Python all calls share the default, so each call sees the changes of the last one.",
         )
     assert isinstance(value.cell, Ref)
-    if value.cell.key in frame.ctx.copied_cells and not frame.ctx.assumed.keeps_chosen:
+    if value.cell.key in frame.ctx.heap.copied_cells and not frame.ctx.assumed.keeps_chosen:
         raise Restart(keeps_chosen=True)
     takes_note(frame.ctx, value, value.cell)
     sees_change(frame, value, state)
@@ -310,17 +310,17 @@ def in_new_reference(frame: Frame, value: Value) -> Value:
 
 
 def new_cell(frame: Frame) -> Ref:
-    frame.ctx.cells += 1
-    return Ref(frame.ctx.cells)
+    frame.ctx.heap.count += 1
+    return Ref(frame.ctx.heap.count)
 
 
 def held_by(frame: Frame, cell: Ref, value: State) -> Ref:
     """The cell, from now on that of this list or object."""
     state = dereference_all(frame, value)
-    frame.ctx.put_away.discard(cell.key)
-    frame.ctx.copied_cells.discard(cell.key)
-    frame.ctx.changes.pop(cell.key, None)
-    frame.ctx.begun_in[cell.key] = tuple(frame.ctx.loops)
+    frame.ctx.heap.escaped.discard(cell.key)
+    frame.ctx.heap.copied_cells.discard(cell.key)
+    frame.ctx.heap.changed_in.pop(cell.key, None)
+    frame.ctx.heap.created_in[cell.key] = tuple(frame.ctx.loops)
     if cell.key in frame.env:
         # one that the trip before made: who still names it has that one
         for other in frame.ctx.frames:
@@ -331,16 +331,16 @@ def held_by(frame: Frame, cell: Ref, value: State) -> Ref:
 
 def _kept_row(ctx: Context, row: ir.Var) -> ir.Operand:
     """An array that is an item of a list, which stays what it is when the list takes another one in its place."""
-    ctx.has_taken_rows = True
-    if not ctx.assumed.owns_rows or row in ctx.own_rows:
-        if ctx.has_changed_rows and not ctx.assumed.owns_rows:
+    ctx.heap.has_taken_rows = True
+    if not ctx.assumed.owns_rows or row in ctx.heap.own_rows:
+        if ctx.heap.has_changed_rows and not ctx.assumed.owns_rows:
             raise Restart(owns_rows=True)
         return row
     (own,) = operands_in(copied(ctx, row, row.name))
     assert isinstance(own, ir.Var)
     ctx.roots[own] |= {KEPT}
-    ctx.own_rows.add(own)
-    ctx.copied_rows.add(own)
+    ctx.heap.own_rows.add(own)
+    ctx.heap.copied_rows.add(own)
     ctx.detached(own, row, ITEMS, always=True, is_kept=True, by=ITEM)
     return own
 
@@ -348,8 +348,8 @@ def _kept_row(ctx: Context, row: ir.Var) -> ir.Operand:
 def changes_rows(ctx: Context, value: GrowableList) -> None:
     """Takes note that an item of a list is replaced, or taken out."""
     if any(len(ctx.shape(buffer)) > 1 for buffer in value.buffers):
-        ctx.has_changed_rows = True
-        if ctx.has_taken_rows and not ctx.assumed.owns_rows:
+        ctx.heap.has_changed_rows = True
+        if ctx.heap.has_taken_rows and not ctx.assumed.owns_rows:
             raise Restart(owns_rows=True)
 
 
@@ -372,7 +372,7 @@ def _item_changed(frame: Frame, value: State, state: State, what: str) -> None:
         )
     if not ctx.assumed.items_change:
         raise Restart(items_change=True)
-    if ctx.items_are_shared:
+    if ctx.heap.items_are_shared:
         raise shared_items(ctx)
     whole, state = _items_at(frame, place), dataclasses.replace(state, cell=None)
     assert isinstance(whole, GrowableList)
@@ -444,8 +444,8 @@ def _takes_part(frame: Frame, value: State, place: ItemRef, whole: GrowableList,
     first, _ = _place_of(whole.item, place.path)
     buffers = (*whole.buffers[:first], *part.buffers, *whole.buffers[first + len(part.buffers) :])
     items = dataclasses.replace(whole, buffers=buffers)
-    ctx.item_changes[place.cell] = ctx.item_changes.get(place.cell, 0) + 1
-    for key in ctx.put_away & frame.env.keys():
+    ctx.heap.item_changes[place.cell] = ctx.heap.item_changes.get(place.cell, 0) + 1
+    for key in ctx.heap.escaped & frame.env.keys():
         frame.env[key] = Poison("It is an item of a list, and items of that list were changed.")
     takes_note(ctx, value, place.cell)
     known = frame.env[place.cell.key]

@@ -143,12 +143,12 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     ctx = frame.ctx
     before, origin = frame.env, ctx.builder.origin
     sides: list[_Side] = []
-    put_away = ctx.put_away
+    put_away = ctx.heap.escaped
     for run in (then, orelse):
-        frame.env, ctx.put_away = dict(before), set(put_away)
+        frame.env, ctx.heap.escaped = dict(before), set(put_away)
         with aside(ctx) as ops:
             _run(frame, run)
-        sides.append(_Side(ops, frame.env, [], ctx.put_away))
+        sides.append(_Side(ops, frame.env, [], ctx.heap.escaped))
     ctx.builder.origin = origin  # that of the last statement in a branch until now
     frame.env = {}
     outs: list[ir.Var] = []
@@ -172,7 +172,7 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
             alone.append(name)
     for name in alone:
         frame.env[name] = as_reference(frame, frame.env[name])
-    ctx.put_away = set().union(*(side.put_away for side in sides))
+    ctx.heap.escaped = set().union(*(side.put_away for side in sides))
     then_region, else_region = (side.region() for side in sides)
     ctx.builder.emit(ir.If(condition=condition, then=then_region, orelse=else_region, outs=tuple(outs)))
     for out, *incoming in zip(outs, *(side.yields for side in sides), strict=True):
@@ -368,7 +368,7 @@ def _join(
     for side, value in zip(sides, held, strict=True):
         if value is not None and shape is not None:
             with _at_end_of(ctx, side.ops):
-                ctx.put_away = side.put_away
+                ctx.heap.escaped = side.put_away
                 note_escapes(ctx, shape, value)
                 leaves = leaves_as(ctx, shape, value)
             found += [] if leaves is None else [leaves]
@@ -494,7 +494,7 @@ def carried_loop(
     is_certain: there is a trip at least.
     """
     ctx = frame.ctx
-    loop, grows = object(), ctx.grows
+    loop = object()
     rooms: dict[str, int] = {}  # how many items a trip appends at most to a list for which there is room
     fixed = fixed_extents(ctx, names, frame.env)
     moving: set[str] = set()  # lists that trips put into other memory
@@ -506,18 +506,18 @@ def carried_loop(
     slots = {name: _entry_slot(before.get(name)) for name in names}
     outer, outer_sought = frame.earlier, frame.sought
     sought: set[str] = set()
-    put_away, were_shared, changes = set(ctx.put_away), ctx.items_are_shared, ctx.changes
     # the variables that alone name a list or an object, before the loop and after a trip: it has a cell in each trip
-    alone = {name: new_cell(frame) for name in names if name not in before or _is_alone(frame, name, before, put_away)}
-    cells = ctx.cells
+    alone = {
+        name: new_cell(frame)
+        for name in names
+        if name not in before or _is_alone(frame, name, before, ctx.heap.escaped)
+    }
+    heap = ctx.heap.snapshot()
     for _ in range(16):
         # a list that a trip makes is the same one when the trip is elaborated once more
-        ctx.cells = cells
-        ctx.grows = {name: list(known) for name, known in grows.items()}
+        ctx.heap = heap.snapshot()
         args = {name: slot.variables(name) for name, slot in slots.items()}
         frame.env = dict(before)
-        ctx.put_away, ctx.items_are_shared = set(put_away), were_shared
-        ctx.changes = {name: set(known) for name, known in changes.items()}
         # what is assigned in an inner loop alone is the outer loop's as well
         earlier: dict[str, Value | None] = {
             n: None for n, s in slots.items() if s.shape is None and not _bare(n).startswith("%")
@@ -544,7 +544,7 @@ def carried_loop(
                             ctx.new_array(arg, shape, frozenset((ANYWHERE,)))
                 ctx.loops.append(loop)
                 ctx.bodies.append((ops, frozenset(arg for group in args.values() for arg in group)))
-                ctx.roomy |= {(loop, name): tuple(args[name][:-1]) for name in rooms}
+                ctx.heap.rooms |= {(loop, name): tuple(args[name][:-1]) for name in rooms}
                 extra = body()
         except Guess as guess:
             if guess.name in outer_sought and guess.name not in slots:
@@ -567,7 +567,7 @@ def carried_loop(
             asked = {n: frame.earlier[n] for n in earlier}
             frame.earlier, frame.sought = outer, outer_sought
         named = [name for name in alone if isinstance(frame.env.get(name), Ref)]
-        if several := [name for name in named if not _is_alone(frame, name, frame.env, ctx.put_away)]:
+        if several := [name for name in named if not _is_alone(frame, name, frame.env, ctx.heap.escaped)]:
             alone = {name: cell for name, cell in alone.items() if name not in several}
             continue
         if sought:
@@ -717,17 +717,15 @@ def as_it_is(frame: Frame) -> Callable[[], None]:
     """What brings all back to where it is now."""
     ctx = frame.ctx
     before, state, depth = dict(frame.env), (frame.in_loop, frame.earlier, frame.sought), len(ctx.active_calls)
-    held = ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, len(ctx.bound)
+    held = ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, len(ctx.bound)
     places, rules = len(ctx.call_places), len(ctx.decomposed)
     of_frame = frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source
-    lists_taken = set(ctx.put_away), {name: set(known) for name, known in ctx.changes.items()}
-    rows = set(ctx.copied_rows), set(ctx.stale)
+    heap = ctx.heap.snapshot()
 
     def forget() -> None:
         frame.env, (frame.in_loop, frame.earlier, frame.sought) = before, state
-        ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, bound = held
-        ctx.put_away, ctx.changes = lists_taken
-        ctx.copied_rows, ctx.stale = rows
+        ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, bound = held
+        ctx.heap = heap
         frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source = of_frame
         del ctx.active_calls[depth:], ctx.call_places[places:], ctx.bound[bound:], ctx.decomposed[rules:]
 
@@ -805,7 +803,7 @@ def _stays(value: Value | None, args: Sequence[ir.Var]) -> bool:
 def _rooms(ctx: Context, slots: Mapping[str, _Slot], loop: object) -> dict[str, int]:
     """The lists of numbers that only the trips of this loop itself make longer, and by how much at most."""
     found: dict[str, int] = {}
-    for name, grows in ctx.grows.items():
+    for name, grows in ctx.heap.grown_in.items():
         slot = slots.get(name)
         if slot is not None and slot.shape is not None and slot.shape.kind == "grown" and grows:
             of_numbers = all(isinstance(t, types.Array) and t.ndim == 1 for t in slot.types[:-1])

@@ -574,7 +574,7 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
         is_one = left.cell in known and right.cell in known and known[left.cell][0] == known[right.cell][0]
         return ir.boolean(is_one or left.cell == right.cell)
     places = [side.cell for side in (left, right) if is_mutable(side) and isinstance(side.cell, ItemRef)]
-    if len(places) == 2 and not frame.ctx.items_are_shared:
+    if len(places) == 2 and not frame.ctx.heap.items_are_shared:
         here, there = places
         if here.cell is not None and here.cell == there.cell and here.path == there.path:
             # items of one list, none of which stands in it twice

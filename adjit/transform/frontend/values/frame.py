@@ -24,6 +24,7 @@ from adjit import errors
 from adjit.runtime.library.gpus import as_numba_scalar
 from adjit.transform import ir
 from adjit.transform.frontend.values.assumptions import Assumptions, Restart
+from adjit.transform.frontend.values.heap import Heap
 from adjit.transform.frontend.values.values import (
     AWAY,
     COMMON,
@@ -66,6 +67,8 @@ class Context:
 
     def __init__(self, assumed: Assumptions) -> None:
         self.assumed = assumed
+        self.heap = Heap()
+        self.variables_in: dict[int, tuple[Value, frozenset[ir.Var]]] = {}  # what lists and objects hold, by their ids
         self.builder = ir.Builder()
         self.shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {}
         self.roots: dict[ir.Var, frozenset[object]] = {}
@@ -99,14 +102,8 @@ class Context:
         self.thrown: list[type[BaseException]] = []  # the classes of exceptions that were raised and are caught
         # the open regions that are run through once, as sides of branches are; and what is run through item by item
         self.sides = self.taking = 0
-        self.cells = 0  # lists that got a name
-        self.variables_in: dict[int, tuple[Value, frozenset[ir.Var]]] = {}  # what lists and objects hold, by their ids
         self.loops: list[object] = []  # those around what is elaborated
         self.holds_values = False  # whether a function was made in one, which may hold values of a trip
-        self.grows: dict[str, list[object]] = {}  # for each list, the loops in which it is made longer
-        self.roomy: dict[
-            tuple[object, str], tuple[ir.Operand, ...]
-        ] = {}  # the memory in which a loop made room, by list
         # what stands in several places of the arguments: for each of these a cell, with the number that all have and
         # what is in it
         self.given_same: dict[Ref, tuple[int, Value]] = {}
@@ -129,25 +126,10 @@ class Context:
         self.notes_views = False
         # and in what order NumPy makes arrays: in the user's text alone, as what a decomposition makes is not NumPy's
         self.notes_order = False
-        # whether an array that is an item of a list was taken as it is, and whether one was replaced or taken out
-        self.has_taken_rows = self.has_changed_rows = False
-        self.own_rows: set[ir.Operand] = set()
-        # whether items of lists that grow went into another list, where they would be the same ones in Python
-        self.items_are_shared = False
         self.runs: list[Any] = []  # the loops around what is elaborated, of mutation_during_iteration.py
         self.drawn: dict[int, Any] = {}  # the arrays that generators drew while the program was compiled, by identity
-        self.copied_cells: set[str] = set()  # and those of which a variable has what is in them
         # of each loop around what is elaborated, its operations so far and what it carries
         self.bodies: list[tuple[list[ir.Op], frozenset[ir.Operand]]] = []
-        self.item_changes: dict[Ref, int] = {}  # how often items of a list were changed
-        self.in_place = False  # a list's items are put into another order
-        self.put_away: set[str] = set()  # the cells of lists and objects that such a list has taken as items
-        self.changes: dict[str, set[object]] = {}  # for each cell, the loops in which it is changed
-        self.begun_in: dict[str, tuple[object, ...]] = {}  # and those in which it was made
-        self.row_of: dict[ir.Operand, ir.Operand] = {}  # of which memory of a list an array is an item
-        # the memory that lists which grow have copied as items; and those of it that such a list has changed since
-        self.copied_rows: set[object] = set()
-        self.stale: set[object] = set()
         # copies that stand for views in which elements stand several times
         self.overlapping: set[object] = set()
         # numbers that are floats here, and in Python integers on one path
@@ -305,7 +287,7 @@ class Context:
     def stores_to_row(self, array: ir.Operand) -> None:
         """Takes note of a store into an array that is an item of a list: who has the array that was put there, in
         Python, or a copy of the item, does not see it."""
-        buffer = self.row_of.get(array)
+        buffer = self.heap.row_of.get(array)
         states = self.frames[-1].lists().values() if self.frames else ()
         wholes = (state.items if isinstance(state, RuntimeDict) else state for state in states)
         if not any(isinstance(one, GrowableList) and any(b is buffer for b in one.buffers) for one in wholes):
@@ -316,7 +298,7 @@ class Context:
                 "Store into it before it is appended, or store a changed copy: `items[k] = new`.",
                 why="The list may have changed since the array was taken from it.",
             )
-        self.stale |= self.copied_rows
+        self.heap.stale |= self.heap.copied_rows
 
     def changes_drawn(self, array: ir.Const) -> None:
         """Begins again with copies of what generators draw, where this array is one of those."""
@@ -328,8 +310,8 @@ class Context:
         # the memory of a list is its own
         held = (part for part in parts_of(value) if not isinstance(part, GrowableList))
         for leaf in (leaf for part in held for leaf in leaves_of(part)):
-            is_known = not isinstance(leaf.type, types.Array) or leaf in self.row_of
-            if not is_known and not self.stale.isdisjoint((leaf, *(self.roots_of(leaf) - {KEPT}))):
+            is_known = not isinstance(leaf.type, types.Array) or leaf in self.heap.row_of
+            if not is_known and not self.heap.stale.isdisjoint((leaf, *(self.roots_of(leaf) - {KEPT}))):
                 fault = self.unsupported(
                     f"`{name}`, an array that is also an item of a list and may have changed there",
                     "Append a copy, `items.append(x.copy())`, or read the array from the list.",
@@ -583,7 +565,7 @@ class Frame:
         value = found if found is None else dereference(self.env, found)
         if value is not None and (self.ctx.assumed.items_change or isinstance(value, View)):
             value = self.ctx.read_items(self, value)
-        if self.ctx.stale and value is not None:
+        if self.ctx.heap.stale and value is not None:
             self.ctx.refuse_stale(name, value)
         if value is AWAY:
             raise self.ctx.unsupported(

@@ -272,7 +272,7 @@ def _elaborated(
     )
     if ctx.holds_values:
         check_trips(made)
-    for key in ctx.given_at.keys() & ctx.changes.keys():
+    for key in ctx.given_at.keys() & ctx.heap.changed_in.keys():
         argument_changed(source.function, ctx.given_at[key])
     called = zip(names, params, arg_types, strict=True)
     fixed = {leaf: name for name, tree, type_ in called for leaf in _read_only(tree, type_)}
@@ -379,7 +379,7 @@ def structured(ctx: Context, layout: Layout, value: Value, branches: Mapping[int
             return Static(part.of)
         if part.kind == "table":
             # of which items may be the same one
-            ctx.items_are_shared |= has_same(part.parts[0])
+            ctx.heap.items_are_shared |= has_same(part.parts[0])
             return _same(ctx, part, _table(ctx, part.parts[0], leaves))
         if part.kind == "records":
             return records_of(ctx, part.keys, [next(leaves) for _ in part.keys])
@@ -396,8 +396,8 @@ def _same(ctx: Context, layout: Layout, value: Value) -> Value:
     if not layout.same:
         return value
     assert isinstance(value, TupleValue | Record | GrowableList)
-    ctx.cells += 1
-    cell = Ref(ctx.cells)
+    ctx.heap.count += 1
+    cell = Ref(ctx.heap.count)
     ctx.given_same[cell] = layout.same, value
     return dataclasses.replace(value, cell=cell)
 
@@ -753,8 +753,8 @@ def _share(frame: Frame, node: cst.FunctionDef) -> None:
     for name in sorted(names & own_names(node)):
         if any(frame.source is each for each in ctx.recursive.values()):
             _refuse_recursive(frame, frame.source.name, name)
-        ctx.cells += 1
-        shared = ClosureCell(ctx.cells, name)
+        ctx.heap.count += 1
+        shared = ClosureCell(ctx.heap.count, name)
         if name in frame.env:
             frame.env[shared.key] = frame.env[name]
         frame.env[name] = shared
