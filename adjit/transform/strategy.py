@@ -17,9 +17,9 @@ from typing import Literal
 MECHANISMS = frozenset(
     {
         "carry", "clears", "contract", "costly", "delay", "dissolve", "dots", "expand", "extrema", "factors", "fills",
-        "functions", "fuse", "gather", "hoist", "inner", "interchange", "jam", "lanes", "late", "maps", "margins",
+        "functions", "fuse", "gather", "hoist", "inner", "interchange", "jam", "lanes", "maps", "margins",
         "merge", "multiples", "origins", "outer", "passes", "places", "products", "promote", "reassociate", "rows",
-        "search", "single", "substitute", "sums", "terms", "tiles", "triangles", "upwards", "usual", "weigh",
+        "search", "single", "substitute", "sums", "terms", "tiles", "triangles", "upwards", "weigh",
         "workspace",
     }
 )  # fmt: skip
@@ -66,7 +66,7 @@ GUARDED = Strategy(without=MECHANISMS, tuned=False)
 ON_GPU = Strategy(
     machine="cuda",
     versions=True,
-    without=frozenset({"multiples", "late", "passes", "delay", "single", "margins"}),
+    without=frozenset({"multiples", "passes", "delay", "single", "margins"}),
 )
 # what one thread keeps is in its registers and its local memory
 IN_THREAD = Strategy(machine="thread", tuned=False)

@@ -37,7 +37,7 @@ from adjit.runtime.library.checks import (
     some_elements,
     stored_extent,
 )
-from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub, usual
+from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub
 from adjit.runtime.library.integers import (
     NEGATIVE_COUNT,
     NO_INTEGER,
@@ -77,19 +77,6 @@ told(reassociable_add, _of_sum, _in_any_order("fadd"), 2)
 told(reassociable_sub, _of_sum, _in_any_order("fsub"), 2)
 told(reassociable_max, _of_sum, _extreme("llvm.maximum"), 2)
 told(reassociable_min, _of_sum, _extreme("llvm.minimum"), 2)
-
-
-def _of_test(context: Any) -> Any:
-    return lambda test: test if isinstance(test, types.Boolean) else None
-
-
-def _expected(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    kind = args[0].type
-    function = builder.module.declare_intrinsic("llvm.expect", (kind,), ir.FunctionType(kind, (kind, kind)))
-    return builder.call(function, (args[0], kind(1)))
-
-
-told(usual, _of_test, _expected, 1)
 
 
 def _of_three(context: Any) -> Any:

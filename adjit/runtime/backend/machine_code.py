@@ -51,7 +51,7 @@ from numba.core.codegen import JITCodeLibrary, _parse_refprune_flags
 from numba.core.registry import cpu_target
 
 from adjit import switches
-from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub, usual
+from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub
 
 _config: Any = config
 _is_inside = False  # of `quickly`; what compiles holds numba's lock
@@ -183,7 +183,7 @@ def new_library(state: Any) -> Any:
 
 
 # What is said of a loop: that no trips are made one; that none are of what vectors leave over; how many vectors are
-# added up side by side; and of one that is hardly ever run that no trips are made one whatever it is, nor vectors.
+# added up side by side.
 
 
 def _trip_by_trip(module: Any) -> Any:
@@ -197,14 +197,6 @@ def _left_over(module: Any) -> Any:
 
 def _side_by_side(module: Any) -> Any:
     return module.add_metadata(["llvm.loop.interleave.count", llvm_ir.IntType(32)(_SUMS)])
-
-
-def _as_they_are(module: Any) -> Any:
-    return module.add_metadata(["llvm.loop.unroll.disable"])
-
-
-def _one_by_one(module: Any) -> Any:
-    return module.add_metadata(["llvm.loop.vectorize.enable", llvm_ir.IntType(1)(0)])
 
 
 _Said = Callable[[Any], Any]
@@ -223,9 +215,6 @@ class Unrolling:
             s = 0.9 * s + x[k]
         for k in range(n):                      each sum waits for the one before: several side by side
             s = reassociable_add(s, x[k] * y[k])
-        if usual(n > 3): ...
-        else:                                   nothing of it
-            for k in range(n): ...
 
     set_once: its variables that are assigned once. type_of, definition: of a variable.
     """
@@ -238,7 +227,7 @@ class Unrolling:
         definition: Callable[[Any], Any],
     ) -> None:
         self._type_of, self._definition = type_of, definition
-        rare, takes_several = self._rare(blocks), is_interleaved()
+        takes_several = is_interleaved()
         ends = [(target, label) for label, block in blocks.items() for target in _targets(block) if target <= label]
         # by the jump back to where a loop begins
         self._said: dict[int, tuple[_Said, ...]] = {}
@@ -247,9 +236,6 @@ class Unrolling:
         for first, last in ends:
             has_inner = any((first, last) != other and first <= other[0] and other[1] <= last for other in ends)
             jump = id(blocks[last].body[-1])
-            if first in rare:
-                self._said[jump] = (_as_they_are, _one_by_one)
-                continue
             if has_inner:
                 self._said[jump] = (_trip_by_trip,)
                 continue
@@ -268,23 +254,6 @@ class Unrolling:
                 said = (*said, _side_by_side)
             if said:
                 self._said[jump] = said
-
-    def _rare(self, blocks: Mapping[int, Any]) -> set[int]:
-        """The labels of what is run where a usual test does not hold."""
-        found = set[int]()
-        for block in blocks.values():
-            end = block.body[-1]
-            if isinstance(end, ir.Branch) and self._is_usual(end.cond):
-                found |= _from(blocks, end.falsebr) - _from(blocks, end.truebr)
-        return found
-
-    def _is_usual(self, condition: ir.Var) -> bool:
-        made = self._definition(condition)
-        if not isinstance(made, ir.Expr) or made.op != "call":
-            return False
-        callee = _key_of(self._type_of(made.func.name))
-        # as numba reads it
-        return callee is usual or (callee is bool and self._is_usual(made.args[0]))
 
     def _gets_to_rows_apart(self, body: list[Any]) -> bool:
         rows, stored = dict[str, set[tuple[str, ...]]](), set[str]()
@@ -361,17 +330,6 @@ class Unrolling:
             made.operands = (made, *parts)
             self._nodes[said] = made
         branch.set_metadata("llvm.loop", self._nodes[said])
-
-
-def _from(blocks: Mapping[int, Any], label: int) -> set[int]:
-    """The labels that are reached from one on, without a jump back."""
-    found, left = set[int](), [label]
-    while left:
-        label = left.pop()
-        if label not in found:
-            found.add(label)
-            left += [target for target in _targets(blocks[label]) if target > label]
-    return found
 
 
 def _targets(block: Any) -> tuple[int, ...]:

@@ -37,7 +37,6 @@ from adjit.runtime.library.hints import (
     reassociable_sub,
     stop_gradient,
     unique,
-    usual,
 )
 from adjit.runtime.library.integers import integer_fmod, integer_power, shift_count, shift_left, shift_right
 from adjit.runtime.library.parts import joined

@@ -4,7 +4,6 @@ In: numbers, and arrays to be held fixed. Out: the same, or their sum.
 
     total = reassociable_add(total, x[i])       LLVM may add several at once
     best = reassociable_max(best, x[i])         and compare several at once
-    if usual(n > 3): ...                        what is done elsewhere need not be fast
 """
 
 from __future__ import annotations
@@ -72,9 +71,3 @@ def reassociable_max(best: float, item: float) -> float:
 def reassociable_min(best: float, item: float) -> float:
     """The lesser one, or nan if one is, among such numbers."""
     return item if item < best or item != item else best
-
-
-def usual(test: bool) -> bool:
-    """test, which holds where time matters: loops of the other way have few trips, and the compiler takes them as they
-    are."""
-    return test

@@ -23,7 +23,6 @@ from adjit.runtime.library import (
     reassociable_max,
     reassociable_min,
     reassociable_sub,
-    usual,
 )
 from adjit.transform import ir
 
@@ -40,7 +39,7 @@ _CYCLES: dict[Any, int] = {
             operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.lt, operator.le, operator.gt,
             operator.ge, operator.eq, operator.ne, operator.not_, operator.and_, operator.or_, operator.xor,
             operator.invert, operator.lshift, operator.rshift, ir.cast, ir.select, broadcast_extent, distinct, held,
-            reassociable_add, reassociable_sub, reassociable_max, reassociable_min, usual,
+            reassociable_add, reassociable_sub, reassociable_max, reassociable_min,
             abs, max, min, int, float, bool, len, math.fabs, math.floor, math.ceil, math.copysign, np.add, np.subtract,
             np.multiply, np.negative, np.absolute, np.fabs, np.square, np.maximum, np.minimum, np.floor, np.ceil,
             np.sign, np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.logical_and,

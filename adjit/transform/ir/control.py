@@ -36,16 +36,12 @@ def _slots(loop: For | While) -> tuple[Slot, ...]:
 
 @node
 class If(Op):
-    """Both regions have no arguments and yield one operand a result.
-
-    usual: of two ways of the compiler's own `orelse` is for so few trips that it need not be fast.
-    """
+    """Both regions have no arguments and yield one operand a result."""
 
     condition: Operand = operand()
     then: Region = region()
     orelse: Region = region(default_factory=lambda: Region((), (), ()))
     outs: tuple[Var, ...] = results(default=())
-    usual: bool = False
 
 
 @node

@@ -1,7 +1,7 @@
 """A derivative as it is compiled: with threads, lanes and vectors, or without.
 
     views ──► threads ──► products of rows ──► extrema ──► short sums ──► rows ──► lanes ──► reassociate ──► one pass
-          ──► functions of rows ──► vectors ──► hoisting ──► fused products ──► usual ways
+          ──► functions of rows ──► vectors ──► hoisting ──► fused products
 
 In: a derivative, the places of the user's values among its results. Out: the same, for the machine.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.transform import ir
-from adjit.transform.machine.branch_hints import mark_likely
 from adjit.transform.machine.hoisted_arrays import hoist_scratch
 from adjit.transform.machine.lanes import lay_lanes, write_extrema
 from adjit.transform.machine.multiply_add import fuse_products
@@ -88,4 +87,4 @@ def tune(
         made = checked(hoist_scratch(made), "hoisted")
     if strategy.uses("contract"):
         made = checked(fuse_products(made, values), "contracted")
-    return mark_likely(made) if strategy.uses("usual") else made
+    return made

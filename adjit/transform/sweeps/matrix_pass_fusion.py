@@ -10,7 +10,7 @@
 In: a function with both sweeps. Out: the same, with such products as loops over rows. Products of matrices and vectors
 take as long as it takes to fetch the matrix, which two of them do twice, and `2.0 * A @ x` twice and once to write it.
 A product that shares its matrix with nothing else, or that waits for what the other one makes of all rows, stays a call
-of BLAS. What several loops add to the rows of one matrix is added at once.
+of BLAS. What several loops store or add to the rows of one matrix is stored at once.
 """
 
 from __future__ import annotations
@@ -70,19 +70,19 @@ def _updates(function: ir.Function) -> set[ir.Var]:
 
 
 def _added_once(function: ir.Function, counters: Collection[ir.Var]) -> ir.Function:
-    """The function with what loops, whose counters these are, add to one element in one addition."""
+    """The function with what loops, whose counters these are, store and add to one element in one store."""
     aliases = function.analysis(Aliases)
 
     def of_row(region: ir.Region) -> ir.Region:
         builder = ir.Builder()
         for op in region.ops:
-            earlier = _addition_to(builder.ops, op, aliases)
+            earlier = _store_to(builder.ops, op, aliases)
             if isinstance(op, ir.Store) and earlier is not None:
                 builder.ops.remove(earlier)
                 builder.origin = op.origin
                 terms = (earlier.value, op.value)
                 total = builder.call(operator.add, *terms, type=op.value.type, name=ir.name_of(op.value, "total"))
-                op = dataclasses.replace(op, value=total)
+                op = dataclasses.replace(op, value=total, add=earlier.add)
             builder.emit(ir.with_regions(op, [of_row(inner) for inner in op.regions]))
         return ir.with_ops(region, builder.ops)
 
@@ -91,13 +91,13 @@ def _added_once(function: ir.Function, counters: Collection[ir.Var]) -> ir.Funct
     return ir.with_body(function, ir.replaced(function.body, made))
 
 
-def _addition_to(before: Sequence[ir.Op], op: ir.Op, aliases: Aliases) -> ir.Store | None:
-    """What has been added to the element that an operation adds to, with nothing else that touches it in between."""
+def _store_to(before: Sequence[ir.Op], op: ir.Op, aliases: Aliases) -> ir.Store | None:
+    """The store to the element that an operation adds to, with nothing else that touches it in between."""
     if not isinstance(op, ir.Store) or not op.add or not ir.is_float(op.value.type):
         return None
     memory = aliases.find(op.array)
     for other in reversed(before):
-        if isinstance(other, ir.Store) and other.add and other.array is op.array and other.index == op.index:
+        if isinstance(other, ir.Store) and other.array is op.array and other.index == op.index:
             return other
         if any(aliases.touches(inner, memory) for inner in ir.with_inner(other)):
             return None

@@ -1,7 +1,7 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
     sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► single trips ──► clears ──► carried clears
-           ──► gather ──► ascending ──► carried clears ──► late stores ──► fills ──► common factors ──► outer products
+           ──► gather ──► ascending ──► carried clears ──► fills ──► common factors ──► outer products
            ──► substitution ──► rows ──► margins ──► delayed updates
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
@@ -34,7 +34,7 @@ from adjit.transform.sweeps.clears import (
 )
 from adjit.transform.sweeps.common_factors import with_common_factors
 from adjit.transform.sweeps.delayed_updates import delay_updates
-from adjit.transform.sweeps.gather import gather, move_stores
+from adjit.transform.sweeps.gather import gather
 from adjit.transform.sweeps.matrix_pass_fusion import pass_once
 from adjit.transform.sweeps.one_hot_loops import take_single_trips
 from adjit.transform.sweeps.outer_products import through_vectors
@@ -126,7 +126,6 @@ def _gathered(function: ir.Function, strategy: Strategy, is_joint: bool) -> ir.F
         function = gather(function, carried, strategy.uses)
         function = checked(simplify(ascending(function) if strategy.uses("upwards") else function), "gathered")
     once = _carried(function, strategy)
-    once = checked(move_stores(once), "moved") if strategy.uses("late") else once
     function = function if once is function else checked(simplify(once), "simplified")
     function = checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
     if strategy.uses("factors"):

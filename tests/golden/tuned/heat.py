@@ -47,26 +47,17 @@ def heat_grad(u, conductivity, steps):
                 flow_bar = conductivity[i, j] * stored_bar
                 conductivity_bar[i, j] = reassociable_add(conductivity_bar[i, j], flow * stored_bar)
                 # L100: flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
+                after_bar_2[i, j] = reassociable_sub(stored_bar, 4.0 * flow_bar)
                 flow_bars[i + 1, j + 1] = flow_bar
         # L100: flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
-        if (n > 2) & (m > 2):
-            for j in range(1, m - 1):
-                after_bar_2[0, j] += flow_bars[2, j + 1]
-            for i in range(1, n - 1):
-                after_bar_2[i, 0] += flow_bars[i + 1, 2]
-                for j in range(1, m - 1):
-                    total = (
-                        flow_bars[i + 1, j]
-                        + flow_bars[i + 1, j + 2]
-                        + flow_bars[i, j + 1]
-                        + flow_bars[i + 2, j + 1]
-                    )
-                    after_bar_2[i, j] = (
-                        reassociable_sub(now_bar_2[i, j], 4.0 * flow_bars[i + 1, j + 1]) + total
-                    )
-                after_bar_2[i, m - 1] += flow_bars[i + 1, m - 1]
-            for j in range(1, m - 1):
-                after_bar_2[n - 1, j] += flow_bars[n - 1, j + 1]
+        for i in range(n):
+            for j in range(m):
+                after_bar_2[i, j] += (
+                    flow_bars[i + 1, j]
+                    + flow_bars[i + 1, j + 2]
+                    + flow_bars[i, j + 1]
+                    + flow_bars[i + 2, j + 1]
+                )
         now_bar_2, after_bar_2 = after_bar_2, now_bar_2
     # L101: after[i, j] = now[i, j] + conductivity[i, j] * flow
     if steps > 0:

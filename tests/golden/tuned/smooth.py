@@ -2,7 +2,7 @@
 import numpy as np
 from numba import njit
 
-from adjit.runtime.library import reassociable_add, reassociable_sub, usual, workspace
+from adjit.runtime.library import reassociable_add, reassociable_sub, workspace
 
 
 @njit(error_model="numpy", nogil=True)
@@ -35,7 +35,7 @@ def smooth_grad(u, rate, steps):
             # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             rate_bar = reassociable_add(rate_bar, sum_tape[t, i - 1] * now_bar_2[i])
         # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-        if usual(u.size > 3):
+        if u.size > 3:
             after_bar_2[0] = reassociable_add(after_bar_2[0], rate * now_bar_2[1])
             stored_bar = now_bar_2[1]
             after_bar_2[1] = reassociable_add(

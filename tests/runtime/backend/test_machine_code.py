@@ -14,7 +14,7 @@ from numba.core.registry import cpu_target
 import adjit
 from adjit.runtime.backend import compiler, machine_code
 from adjit.runtime.backend.versions import is_plain
-from adjit.runtime.library.hints import reassociable_add, usual
+from adjit.runtime.library.hints import reassociable_add
 
 on_x86 = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="for addresses of x86")
 
@@ -250,33 +250,12 @@ def nested(x, order):
     return total
 
 
-def by_two_ways(x, y):
-    if usual(x.size > 3):
-        for k in range(x.size):
-            y[k] = 2.0 * x[k]
-    else:
-        for _ in range(x.size):
-            for k in range(x.size):
-                y[k] += x[k]
-    for k in range(x.size):
-        y[k] = y[k] * y[k]
-    return y
-
-
-def by_the_other_way(x, y):
-    if not usual(x.size > 3):
-        for k in range(x.size):
-            y[k] += x[k]
-    return y
-
-
 LINE, TABLE, PLACES = types.float64[::1], types.float64[:, ::1], types.int64[::1]
 ALONE, LEFT_OVER, SIDE_BY_SIDE = (
     (machine_code._trip_by_trip,),
     (machine_code._left_over,),
     (machine_code._side_by_side,),
 )
-RARE = machine_code._as_they_are, machine_code._one_by_one
 
 
 @pytest.mark.parametrize(
@@ -298,8 +277,6 @@ RARE = machine_code._as_they_are, machine_code._one_by_one
         (handed_on_through_much, (LINE,), {ALONE}),
         (handed_on_by_two_ways, (LINE, types.float64), {ALONE}),
         (nested, (LINE, PLACES), {ALONE}),
-        (by_two_ways, (LINE, LINE), {ALONE, RARE}),
-        (by_the_other_way, (LINE, LINE), {RARE}),
     ],
 )
 @pytest.mark.skipif(is_plain(), reason="numba's own means are used")
@@ -319,7 +296,6 @@ def test_which_loops_are_unrolled(monkeypatch, function, kinds, said):
     assert len(set(map(id, unrolling._nodes.values()))) == len(said)
     # LLVM says it of loops of its own, too
     assert ALONE not in said or "llvm.loop.unroll.runtime.disable" in text
-    assert (RARE in said) == ("llvm.loop.vectorize.enable" in text)
     # as numba reads them
     monkeypatch.setenv("ADJIT_READING", "0")
     njit(pipeline_class=compiler.GeneratedCompiler)(function).compile(kinds)

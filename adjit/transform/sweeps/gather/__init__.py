@@ -7,6 +7,5 @@ In: both sweeps. Out: the same, where an element of an adjoint is stored once.
 
 from adjit.transform.sweeps.gather.gather_recompute import gather_at_once
 from adjit.transform.sweeps.gather.scatter_to_gather import gather
-from adjit.transform.sweeps.gather.store_sinking import move_stores
 
-__all__ = ["gather", "gather_at_once", "move_stores"]
+__all__ = ["gather", "gather_at_once"]

