@@ -20,14 +20,14 @@ from adjit.transform.frontend.values.assumptions import Assumptions
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Context
 from adjit.transform.frontend.values.values import Lazy, Static, TupleValue, Value
-from adjit.transform.frontend.walk.entry import BuildDerivative, new_context
+from adjit.transform.frontend.walk.entry import BuildDerivative, Walk
 from adjit.transform.ir.types import typed_const
 from adjit.transform.source.callables import spoken
 
 
 def context(builder: ir.Builder, build: BuildDerivative) -> Context:
     """A context that emits into `builder`."""
-    ctx = new_context(build, Assumptions(owns_rows=True))
+    ctx = Walk(build, Assumptions(owns_rows=True))
     ctx.is_program = False
     ctx.builder = builder
     return ctx

@@ -5,6 +5,7 @@ In: nothing. Out: `Context`, one a compilation, and `Frame`, one a function body
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import inspect
 import os
@@ -62,7 +63,7 @@ KEPT = "kept"  # one of the roots of an item of a list that grows, which stands 
 ITEMS, ITEM = "an item of this list", "item"
 
 
-class Context:
+class Context(abc.ABC):
     """One compilation: the builder, the arrays' shapes and roots, and the functions being inlined."""
 
     def __init__(self, assumed: Assumptions) -> None:
@@ -143,24 +144,75 @@ class Context:
         self.as_floats: dict[ir.Operand, Callable[[], ir.Operand]] = {}
         # what derivatives that the program makes itself take and give
         self.derived: list[tuple[Sequence[ir.Operand], Sequence[ir.Operand]]] = []
-        # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,
-        # are literals weak), a derivative on argument values, a call of a function defined inside another, and which
-        # parameters a rule reads once
-        self.inline: Callable[[Any, Sequence[Value], Mapping[str, Value], bool, bool], Value]
-        self.inline_derivative: Callable[[Any, Sequence[Value]], Value]
-        # and the IR of such a function alone, with what it reads around it as arguments
-        self.elaborate_local: Callable[..., ir.Function]
-        self.run_local: Callable[[Any, Sequence[Value], Mapping[str, Value]], Value]
-        # what a loop over something collects, of each item, and a comprehension
-        self.collected: Callable[[Frame, Value, Callable[[Value], Value] | None], List]
-        self.call: Callable[[Frame, Value, Sequence[Value], Mapping[str, Value]], Value]
-        self.attribute: Callable[[Frame, Value, str], Value]
-        self.for_each: Callable[[Frame, Value, Callable[[Value], None], Sequence[str]], None]
-        self.either_value: Callable[[Frame, ir.Operand, Callable[[], Value], Callable[[], Value]], Value]
-        # a variable's value with the items of lists that grow as they are now
-        self.read_items: Callable[[Frame, Value], Value]
-        self.comprehension: Callable[..., Value]
-        self.reads_once: Callable[[Any], tuple[bool, ...]]
+
+    # ------------------------------------------------------------------------------ what `walk` implements, above this
+
+    @abc.abstractmethod
+    def inline(
+        self, function: Any, args: Sequence[Value], named: Mapping[str, Value], is_rule: bool, weak: bool
+    ) -> Value:
+        """The result of a Python function on these arguments; `weak`: the types of its literals give way."""
+
+    @abc.abstractmethod
+    def inline_derivative(self, derivative: Any, args: Sequence[Value]) -> Value:
+        """The result of a transformed function."""
+
+    @abc.abstractmethod
+    def elaborate_local(
+        self,
+        function: LocalFunction,
+        leaves: Sequence[ir.Operand],
+        leaf_names: Sequence[str],
+        arg_types: Sequence[types.Type],
+        build_derivative: Callable[[Any, tuple[types.Type, ...]], ir.Function],
+    ) -> ir.Function:
+        """The IR of a function defined inside another: `leaves` of what it reads around it are its last arguments."""
+
+    @abc.abstractmethod
+    def run_local(self, function: LocalFunction, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+        """The result of a function that was defined inside a differentiated one, or of a lambda."""
+
+    @abc.abstractmethod
+    def call(self, frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+        """The result of a call."""
+
+    @abc.abstractmethod
+    def attribute(self, frame: Frame, owner: Value, name: str) -> Value:
+        """An attribute of a value."""
+
+    @abc.abstractmethod
+    def for_each(self, frame: Frame, iterated: Value, do: Callable[[Value], None], names: Sequence[str] = ()) -> None:
+        """A loop over something."""
+
+    @abc.abstractmethod
+    def collected(self, frame: Frame, iterated: Value, each: Callable[[Value], Value] | None) -> List:
+        """The list that a loop over something collects, of each item."""
+
+    @abc.abstractmethod
+    def comprehension(
+        self,
+        frame: Frame,
+        node: cst.ListComp | cst.GeneratorExp,
+        is_first_alone: bool = False,
+        first: Value | None = None,
+    ) -> Value:
+        """The list of a comprehension."""
+
+    @abc.abstractmethod
+    def either_value(
+        self, frame: Frame, condition: ir.Operand, yes: Callable[[], Value], no: Callable[[], Value]
+    ) -> Value:
+        """The value of a branch."""
+
+    @abc.abstractmethod
+    def read_items(self, frame: Frame, value: Value) -> Value:
+        """The value with the items of growing lists as they are now."""
+
+    @abc.abstractmethod
+    def reads_once(self, rule: Any) -> tuple[bool, ...]:
+        """For each parameter of a rule, whether its body reads elements at most once."""
+
+    # ----------------------------------------------------------------------------------------------------- calls
 
     @contextlib.contextmanager
     def entered(self, frame: Frame) -> Iterator[None]:

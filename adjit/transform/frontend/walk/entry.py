@@ -174,7 +174,7 @@ def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.F
     assumed = Assumptions()
     fault: errors.AdjitError | None = None
     while True:
-        ctx = new_context(build_derivative, assumed)
+        ctx = Walk(build_derivative, assumed)
         try:
             return run(ctx)
         except Restart as found:
@@ -318,18 +318,6 @@ class _Naming(ir.Cloner):
         origins = (self.called[result][1] for result in op.results if result in self.called)
         made = super().op(op)
         return made.at(op.origin or next(origins, None))
-
-
-def new_context(build_derivative: BuildDerivative, assumed: Assumptions) -> Context:
-    ctx = Context(assumed)
-    ctx.inline = functools.partial(_inline, ctx)
-    ctx.inline_derivative = functools.partial(_inline_derivative, ctx, build_derivative)
-    ctx.for_each, ctx.read_items, ctx.either_value = for_each, read_items, either_value
-    ctx.collected, ctx.comprehension, ctx.call, ctx.attribute = collected, comprehension, call, attribute
-    ctx.run_local = functools.partial(_run_local, ctx)
-    ctx.elaborate_local = _elaborate_local
-    ctx.reads_once = _reads_once
-    return ctx
 
 
 def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Value]:
@@ -951,3 +939,23 @@ def _reads_once(rule: Any) -> tuple[bool, ...]:
         return (False,) * len(source.parameters.parameters)
     counts = collections.Counter(node.value for node in reads if isinstance(node, cst.Name))
     return tuple(counts[name] <= 1 for name in source.parameters.parameters)
+
+
+class Walk(Context):
+    """A context with the functions that walk statements, expressions and calls."""
+
+    inline, run_local = _inline, _run_local
+    for_each, collected, comprehension = staticmethod(for_each), staticmethod(collected), staticmethod(comprehension)
+    call, attribute = staticmethod(call), staticmethod(attribute)
+    either_value, read_items = staticmethod(either_value), staticmethod(read_items)
+    elaborate_local = staticmethod(_elaborate_local)
+
+    def __init__(self, build_derivative: BuildDerivative, assumed: Assumptions):
+        super().__init__(assumed)
+        self.build_derivative = build_derivative
+
+    def inline_derivative(self, derivative: Any, args: Sequence[Value]) -> Value:
+        return _inline_derivative(self, self.build_derivative, derivative, args)
+
+    def reads_once(self, rule: Any) -> tuple[bool, ...]:
+        return _reads_once(rule)
