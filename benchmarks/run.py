@@ -39,6 +39,7 @@ import adjit
 from array_code import PAIRS
 from finite_volume import finite_volumes
 from kinds import kinds
+from mechanisms import programs
 from numpy_style import STYLES
 from softmax import products, softmaxes
 from switches import rows, switches
@@ -251,9 +252,10 @@ def in_style(groups):
 
 
 def measure_switches(groups, options):
-    """What each mechanism gains, over the workloads in loops and in NumPy style."""
+    """What each mechanism gains, over the workloads in loops and in NumPy style, and programs that one is for."""
     asked = [(w.name, w.function, w.arguments, w.wrt) for workloads in groups.values() for w in workloads]
     asked += [(f.__name__, f, w.arguments, w.wrt) for w, f in in_style(groups)]
+    asked += [(p.name, p.function, p.arguments, p.wrt) for p in programs(options.size)]
     asked = [row for row in asked if not options.names or row[0].startswith(tuple(options.names))]
     show("What each mechanism gains")
     for line in rows(switches(asked, medians, options.rounds), len(asked)):

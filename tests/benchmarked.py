@@ -13,6 +13,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 import array_code  # noqa: E402
 import kinds  # noqa: E402
+import mechanisms  # noqa: E402
 import numpy_style  # noqa: E402
 import softmax  # noqa: E402
 import workloads  # noqa: E402
@@ -20,4 +21,4 @@ import workloads  # noqa: E402
 # one of the benchmarks is called as a package of NVIDIA's is, which kernels need
 sys.path.remove(str(ROOT / "benchmarks"))
 
-__all__ = ["ROOT", "SHARED", "array_code", "kinds", "numpy_style", "softmax", "workloads"]
+__all__ = ["ROOT", "SHARED", "array_code", "kinds", "mechanisms", "numpy_style", "softmax", "workloads"]
