@@ -1,7 +1,7 @@
 """A derivative as it is compiled: with threads, lanes and vectors, or without.
 
-    views ──► threads ──► products of rows ──► extrema ──► short sums ──► rows ──► lanes ──► reassociate ──► one pass
-          ──► functions of rows ──► vectors ──► hoisting ──► fused products
+    threads ──► products of rows ──► extrema ──► short sums ──► rows at once ──► lanes ──► reassociation ──► one pass
+            ──► functions of rows ──► vectors ──► search ──► hoisting ──► fused products
 
 In: a derivative, the places of the user's values among its results. Out: the same, for the machine.
 """
@@ -9,6 +9,7 @@ In: a derivative, the places of the user's values among its results. Out: the sa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from adjit.transform import ir
 from adjit.transform.machine.hoisted_arrays import hoist_scratch
@@ -26,8 +27,8 @@ from adjit.transform.machine.vectors import (
     search_extrema,
     vectorise,
 )
+from adjit.transform.rewrite.passes import Pass, run
 from adjit.transform.rewrite.simplify import simplify
-from adjit.transform.rewrite.verified import checked
 from adjit.transform.rewrite.views import see_through_views
 from adjit.transform.strategy import Strategy
 
@@ -50,41 +51,24 @@ def tune(
         return function
     if strategy.tuned and not (is_half and is_parallel):
         # views of the rules' own; what threads make sees its chunk through views
-        direct = see_through_views(function)
-        function = function if direct is function else checked(simplify(direct), "direct")
+        function = run((Pass("direct", see_through_views, then=simplify),), function)
     made = function if is_half else threaded(function, values, is_parallel, strategy)
     if not strategy.tuned:
         return made
-    if not strategy.uses("sums"):
-        made = in_program_order(made)
-    if strategy.uses("dots"):
-        summed = write_row_products(made)
-        made = made if summed is made else checked(simplify(see_through_views(summed)), "products of rows")
-    if strategy.uses("extrema"):
-        made = checked(write_extrema(made), "extrema")
-    short = write_out(made)
-    made = made if short is made else checked(simplify(short), "written out")
-    if strategy.uses("jam"):
-        several = take_rows(made, values)
-        made = made if several is made else checked(simplify(several), "rows at once")
-    if strategy.uses("lanes"):
-        laid = lay_lanes(made, values, strategy)
-        made = made if laid is made else checked(simplify(checked(laid, "in lanes")), "in lanes")
-    if strategy.uses("reassociate"):
-        made = checked(reassociate(made, values, vectormath), "reassociated")
-    if strategy.uses("merge"):
-        fewer = go_through_once(made)
-        made = made if fewer is made else checked(simplify(fewer), "in one pass")
-    if vectormath:
-        if strategy.uses("functions"):
-            rows = call_for_rows(made, values)
-            made = made if rows is made else checked(simplify(checked(rows, "rows")), "functions of rows")
-        made = checked(vectorise(made), "vectorised")
-    if strategy.uses("search"):
-        searched = search_extrema(made)
-        made = made if searched is made else checked(simplify(searched), "searched")
-    if strategy.uses("hoist"):
-        made = checked(hoist_scratch(made), "hoisted")
-    if strategy.uses("contract"):
-        made = checked(fuse_products(made, values), "contracted")
-    return made
+    uses = strategy.uses
+    passes = (
+        Pass("program order", in_program_order, not uses("sums")),
+        Pass("products of rows", write_row_products, uses("dots"), lambda made: simplify(see_through_views(made))),
+        Pass("extrema", write_extrema, uses("extrema")),
+        Pass("short sums", write_out, then=simplify),
+        Pass("rows at once", partial(take_rows, values=values), uses("jam"), simplify),
+        Pass("lanes", partial(lay_lanes, values=values, strategy=strategy), uses("lanes"), simplify),
+        Pass("reassociation", partial(reassociate, values=values, vectormath=vectormath), uses("reassociate")),
+        Pass("one pass", go_through_once, uses("merge"), simplify),
+        Pass("functions of rows", partial(call_for_rows, values=values), vectormath and uses("functions"), simplify),
+        Pass("vectors", vectorise, vectormath),
+        Pass("search", search_extrema, uses("search"), simplify),
+        Pass("hoisting", hoist_scratch, uses("hoist")),
+        Pass("fused products", partial(fuse_products, values=values), uses("contract")),
+    )
+    return run(passes, made)

@@ -1,8 +1,8 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
-    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► single trips ──► clears ──► carried clears
-           ──► gather ──► ascending ──► carried clears ──► fills ──► common factors ──► outer products
-           ──► substitution ──► rows ──► margins ──► delayed updates
+    storage ──► fusion ──► promotion ──► single trips ──► clears ──► carried clears ──► gather ──► carried clears
+            ──► fills ──► common factors ──► outer products ──► substitution ──► rows ──► margins
+            ──► delayed updates ──► limit
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from adjit.transform import ir
 from adjit.transform.derive.mirror import Sweeps
 from adjit.transform.rewrite.cheap_elements import substitute_elements
 from adjit.transform.rewrite.define_undefined import defined_between_sweeps
 from adjit.transform.rewrite.notes import note, recording
+from adjit.transform.rewrite.passes import Pass, run
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.rewrite.verified import checked
 from adjit.transform.storage import Joint, are_kept, fuse, join, leave_room, requests_for, with_versions
@@ -54,8 +56,8 @@ def both_sweeps(
     """
     joint, made = _stored(sweeps, extra, with_value, limit, strategy, strategy.uses("fuse"))
     made = around(made)
-    if strategy.uses("promote"):
-        made = checked(promote_sums(made, joint.shadows.values()), "promoted")
+    promote = partial(promote_sums, shadows=joint.shadows.values())
+    made = run((Pass("promotion", promote, strategy.uses("promote")),), made)
     return _finished(made, limit, strategy, is_joint=True)
 
 
@@ -109,43 +111,37 @@ def _finished(function: ir.Function, limit: int | None, strategy: Strategy, is_j
 
     `is_joint`: the two sweeps stay together.
     """
-    if strategy.uses("single"):
-        fewer = take_single_trips(function)
-        function = function if fewer is function else checked(simplify(fewer), "single trips")
-    if strategy.uses("clears"):
-        function = checked(leave_out_clears(merge_clears(function)), "merged")
-    function = _gathered(function, strategy, is_joint) if strategy.tuned else checked(simplify(function), "simplified")
-    return function if limit is None else checked(simplify(checked(leave_room(function), "limited")), "simplified")
+    uses = strategy.uses
+    passes = (
+        Pass("single trips", take_single_trips, uses("single"), simplify),
+        Pass("clears", lambda made: leave_out_clears(merge_clears(made)), uses("clears")),
+        *(_gathering(strategy, is_joint) if strategy.tuned else (Pass("simplified", simplify),)),
+        Pass("limit", lambda made: simplify(leave_room(made)), limit is not None),
+    )
+    return run(passes, function)
 
 
-def _gathered(function: ir.Function, strategy: Strategy, is_joint: bool) -> ir.Function:
-    """The sums of neighbours where they are read, and every element stored to once."""
-    function = _carried(function, strategy)
-    if strategy.uses("gather"):
-        carried = function.analysis(CarriedClears).pair if strategy.uses("carry") else None
-        function = gather(function, carried, strategy.uses)
-        function = checked(simplify(ascending(function) if strategy.uses("upwards") else function), "gathered")
-    once = _carried(function, strategy)
-    function = function if once is function else checked(simplify(once), "simplified")
-    function = checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
-    if strategy.uses("factors"):
-        fewer = with_common_factors(function)
-        function = function if fewer is function else checked(simplify(fewer), "common factors")
-    if strategy.uses("outer"):
-        shorter = through_vectors(function)
-        function = function if shorter is function else checked(simplify(shorter), "through vectors")
-    function = checked(substitute_elements(function), "substituted") if strategy.uses("substitute") else function
-    if strategy.uses("passes"):
-        function = checked(pass_once(function, strategy.uses("substitute"), is_joint), "rows")
-    function = checked(with_margins(function), "margins") if strategy.uses("margins") else function
-    if strategy.uses("delay"):
-        later = delay_updates(function)
-        function = function if later is function else checked(simplify(later), "delayed")
-    return function
+def _gathering(strategy: Strategy, is_joint: bool) -> Sequence[Pass]:
+    """Has the sums of neighbours where they are read, and every element stored to once."""
+    uses = strategy.uses
 
+    def gathered(function: ir.Function) -> ir.Function:
+        carried = function.analysis(CarriedClears).pair if uses("carry") else None
+        made = gather(function, carried, uses)
+        return simplify(ascending(made) if uses("upwards") else made)
 
-def _carried(function: ir.Function, strategy: Strategy) -> ir.Function:
-    return checked(carry_clears(function), "carried") if strategy.uses("carry") else function
+    return (
+        Pass("carried clears", carry_clears, uses("carry")),
+        Pass("gather", gathered, uses("gather")),
+        Pass("carried clears", carry_clears, uses("carry"), simplify),
+        Pass("fills", leave_out_fills, uses("fills")),
+        Pass("common factors", with_common_factors, uses("factors"), simplify),
+        Pass("outer products", through_vectors, uses("outer"), simplify),
+        Pass("substitution", substitute_elements, uses("substitute")),
+        Pass("rows", partial(pass_once, substitutes=uses("substitute"), is_joint=is_joint), uses("passes")),
+        Pass("margins", with_margins, uses("margins")),
+        Pass("delayed updates", delay_updates, uses("delay"), simplify),
+    )
 
 
 def _tapes(joint: Joint, function: ir.Function) -> dict[ir.Op, list[int]]:
