@@ -29,10 +29,9 @@ from adjit.transform.frontend.values.arrays import allocated_part, array_of, sha
 from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.checks import require, require_equal
 from adjit.transform.frontend.values.elementwise import as_lazy, check_fits, copied, materialise, store_all
-from adjit.transform.frontend.values.fold import constant
+from adjit.transform.frontend.values.fold import constant, is_texts, items_of_texts
 from adjit.transform.frontend.values.frame import ANYWHERE, ITEM, ITEMS, KEPT, Context, wrap
 from adjit.transform.frontend.values.invariant_extents import varies
-from adjit.transform.frontend.values.string_arrays import is_texts, items_of_texts
 from adjit.transform.frontend.values.values import (
     LEAF,
     ROW,

@@ -51,6 +51,7 @@ from adjit.transform.frontend.values.argument_binding import Handler, operands_o
 from adjit.transform.frontend.values.arrays import shape_of
 from adjit.transform.frontend.values.checks import require, require_equal
 from adjit.transform.frontend.values.elementwise import converted, elementwise, materialise, operand, stretched, total
+from adjit.transform.frontend.values.fold import execute
 from adjit.transform.frontend.values.frame import Context, Frame, as_index, static_items, wrap
 from adjit.transform.frontend.values.unions import functions_in, is_text
 from adjit.transform.frontend.values.values import (
@@ -251,10 +252,8 @@ def _bool(frame: Frame, value: Value | None = None) -> Value:
 
 def _of_text(frame: Frame, name: str, text: str) -> Value:
     """The number that a text says."""
-    try:
-        return wrap(frame.ctx, {"float": float, "int": int}[name](text))
-    except ValueError as error:
-        raise frame.ctx.mismatch(str(error), "Write the number.") from None
+    kind = {"float": float, "int": int}[name]
+    return wrap(frame.ctx, execute(frame.ctx, "", "Write the number.", kind, [text]))
 
 
 def _complex(frame: Frame, real: Number | None, imag: Number | None) -> Value:

@@ -18,7 +18,7 @@ import math
 import operator
 import re
 import statistics
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterator, Set
 from typing import Any
 
 from adjit.rules import python
@@ -32,10 +32,9 @@ from adjit.transform.frontend.operations.records import Partial, method_of
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import Handler, operands_of, takes
 from adjit.transform.frontend.values.elementwise import copied, materialise
-from adjit.transform.frontend.values.fold import constant
+from adjit.transform.frontend.values.fold import FUNCTIONS_OF_TEXTS, NAMED_TUPLES, TEXTS, execute, fold, is_constant
 from adjit.transform.frontend.values.frame import Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.values import (
-    WHERE_TEXTS_GO,
     GrowableList,
     Method,
     Record,
@@ -171,7 +170,8 @@ def _power(frame: Frame, base: Value, exponent: Value, modulus: Value | None) ->
     if len(numbers) < len(given):
         raise frame.ctx.mismatch("pow of three numbers that are not integers", "Give it integers.")
     if all(isinstance(a, ir.Const) for a in numbers):
-        return wrap(frame.ctx, pow(*(int(a.value) for a in numbers if isinstance(a, ir.Const))))
+        known = [int(a.value) for a in numbers if isinstance(a, ir.Const)]
+        return wrap(frame.ctx, execute(frame.ctx, "", "See Python's documentation.", pow, known))
     return written(python.builtins.pow)(frame, list(given), {})
 
 
@@ -185,10 +185,8 @@ def _of_whole_numbers(callee: Callable[..., int], names: str, at_run_time: Calla
             raise frame.ctx.mismatch(f"{what} of a value that is not an integer", "Convert it: int(...).")
         if not all(isinstance(a, ir.Const) for a in numbers):
             return written(at_run_time)(frame, [a for a in numbers if a is not None], {})
-        try:
-            found = callee(*(int(a.value) for a in numbers if isinstance(a, ir.Const)))
-        except ValueError as error:
-            raise frame.ctx.mismatch(f"{what}: {error}", "See Python's math.") from None
+        known = [int(a.value) for a in numbers if isinstance(a, ir.Const)]
+        found = execute(frame.ctx, what, "See Python's math.", callee, known)
         return wrap(frame.ctx, found if found < 2**63 else float(found))
 
     return takes(what, names, handle)
@@ -197,53 +195,27 @@ def _of_whole_numbers(callee: Callable[..., int], names: str, at_run_time: Calla
 # ---------------------------------------------------------------------------------------------------------------- texts
 
 
-def _object(frame: Frame, value: Value, what: str) -> Any:
-    what = f"{what} of a value that is only known at run time"
-    return constant(value, lambda part: frame.ctx.not_constant(what, WHERE_TEXTS_GO))
-
-
-def of_text(frame: Frame, method: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    """A method of a text, a pattern or a match, of what is known while compiling."""
-    what = f"the method `{method.__name__}` of a string"
-    given = [_object(frame, a, what) for a in args]
-    try:
-        found = method(*given, **{name: _object(frame, v, what) for name, v in named.items()})
-    except (TypeError, ValueError, LookupError, re.error) as error:
-        raise frame.ctx.mismatch(f"{what}: {error}", "See Python's documentation of str and re.") from None
-    return wrap(frame.ctx, tuple(found) if isinstance(found, Iterator) else found)
-
-
-def _by_pattern(function: Any) -> Handler:
-    """A function of `re`, of what is known while compiling."""
-    return lambda frame, args, named: of_text(frame, function, args, named)
-
-
-def _translation(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    """str.maketrans."""
-    return of_text(frame, str.maketrans, args, named)
+def _of_text(function: Any) -> Handler:
+    """A method of a text, a pattern or a match, or a function of `re`, of what is known while compiling."""
+    return lambda frame, args, named: fold(frame.ctx, TEXTS, function, args, named)
 
 
 def _named_tuple(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     """collections.namedtuple: the class, which is made while compiling."""
-    what = "collections.namedtuple"
-    given, options = [_object(frame, a, what) for a in args], {n: _object(frame, v, what) for n, v in named.items()}
-    try:
-        return Static(collections.namedtuple(*given, **options))
-    except (TypeError, ValueError) as error:
-        raise frame.ctx.mismatch(f"{what}: {error}", "See Python's collections.") from None
+    return fold(frame.ctx, NAMED_TUPLES, collections.namedtuple, args, named)
 
 
 def _text(frame: Frame, value: Value | None) -> Value:
     """str."""
-    return Static("" if value is None else str(_object(frame, value, "str")))
+    return fold(frame.ctx, FUNCTIONS_OF_TEXTS, str, () if value is None else (value,))
 
 
 def _letter(frame: Frame, value: Value) -> Value:
     """ord."""
-    letter = _object(frame, value, "ord")
-    if not isinstance(letter, str) or len(letter) != 1:
+    text = value.value if isinstance(value, Static) else None
+    if is_constant(value) and not (isinstance(text, str) and len(text) == 1):
         raise frame.ctx.mismatch(f"ord of {describe(value)}", "Give one letter.")
-    return ir.integer(ord(letter))
+    return fold(frame.ctx, FUNCTIONS_OF_TEXTS, ord, (value,))
 
 
 def _callable(frame: Frame, value: Value) -> Value:
@@ -269,6 +241,9 @@ def is_cached(callee: Any) -> bool:
     return isinstance(callee, functools._lru_cache_wrapper)
 
 
+_OF_PATTERNS = (
+    re.compile, re.escape, re.findall, re.finditer, re.fullmatch, re.match, re.search, re.split, re.sub,
+)  # fmt: skip
 PYTHON_LIBRARY: dict[Any, Handler] = {
     operator.getitem: written(python.operator.getitem),
     operator.setitem: written(python.operator.setitem),
@@ -295,21 +270,8 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     math.perm: _of_whole_numbers(math.perm, "n k?", python.math.perm),
     ord: takes("ord", "c", _letter),
     pow: takes("pow", "base exp mod?", _power),
-    str.maketrans: _translation,
-    **{
-        function: _by_pattern(function)
-        for function in (
-            re.compile,
-            re.escape,
-            re.findall,
-            re.finditer,
-            re.fullmatch,
-            re.match,
-            re.search,
-            re.split,
-            re.sub,
-        )
-    },
+    **{function: _of_text(function) for function in _OF_PATTERNS},
+    str.maketrans: _of_text(str.maketrans),
     str: takes("str", "object?", _text),
     **{getattr(statistics, of.__name__): written(of) for of in OF_STATISTICS},
 }

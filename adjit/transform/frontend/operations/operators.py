@@ -24,18 +24,27 @@ from adjit.transform.frontend.heap import aliasing, lists
 from adjit.transform.frontend.heap.references import in_new_reference
 from adjit.transform.frontend.operations.control import either_value, of_option, unless_changing
 from adjit.transform.frontend.operations.records import call_method, class_of_object, fields_compared, method_of, unwrap
-from adjit.transform.frontend.values import complexes, integers, known_objects, scalars
+from adjit.transform.frontend.values import complexes, integers, scalars
 from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.elementwise import elementwise, materialise, operand, overlaps, paired
-from adjit.transform.frontend.values.fold import Unknown, constant
+from adjit.transform.frontend.values.fold import (
+    ARRAYS_OF_TEXTS,
+    BY_PERCENT,
+    OPERATORS,
+    as_floats,
+    execute,
+    fold,
+    is_known_object,
+    members_in,
+    takes_operands,
+    takes_texts,
+)
 from adjit.transform.frontend.values.foreign_libraries import refuse_foreign
 from adjit.transform.frontend.values.frame import Context, Frame
 from adjit.transform.frontend.values.library_calls import whole_call
-from adjit.transform.frontend.values.string_arrays import made_of_texts
 from adjit.transform.frontend.values.unions import as_options, functions_in, holds_for, is_option
 from adjit.transform.frontend.values.values import (
-    WHERE_TEXTS_GO,
     Complex,
     GrowableList,
     ItemRef,
@@ -111,10 +120,10 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     is_of_chosen = isinstance(left, Union | Optional) or isinstance(right, Union | Optional)
     if is_of_chosen and callee in (operator.eq, operator.ne):
         return compare(frame, "Equal" if callee is operator.eq else "NotEqual", left, right)
-    if any(map(known_objects.is_known_object, (left, right))):
-        if (found := known_objects.operated(ctx, callee, (left, right))) is not None:
-            return found
-        left, right = known_objects.as_floats((left, right))
+    if takes_operands((left, right)):
+        return fold(ctx, OPERATORS, callee, (left, right))
+    if any(map(is_known_object, (left, right))):
+        left, right = as_floats((left, right))
     found = _by_method(frame, callee, left, right)
     if found is not None:
         return found
@@ -156,8 +165,8 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
             return _tuples_equal(frame, callee, left, right)
         if callee in _ORDERING and left.is_list == right.is_list:
             return _tuples_ordered(frame, callee, left.items, right.items)
-    if (of_texts := made_of_texts(ctx, callee, (left, right))) is not None:
-        return of_texts
+    if takes_texts(callee, (left, right), {}):
+        return fold(ctx, ARRAYS_OF_TEXTS, callee, (left, right))
     if isinstance(left, Static) and isinstance(right, Static) and callee in (operator.eq, operator.ne):
         return ir.boolean(bool(callee(left.value, right.value)))
     if callee is operator.add and _is_text(left) and _is_text(right):
@@ -182,14 +191,7 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     if any(isinstance(v, Static) and type(v.value).__module__.startswith("scipy.sparse.") for v in (left, right)):
         raise ctx.unsupported(what, "Compress it before the function, with .tocsr() or .tocsc().")
     if callee is operator.mod and isinstance(left, Static) and isinstance(left.value, str):
-        try:
-            return Static(left.value % constant(right))
-        except Unknown:
-            raise ctx.not_constant(
-                "a string by `%` of a value that is only known at run time", WHERE_TEXTS_GO
-            ) from None
-        except (TypeError, ValueError) as error:
-            raise ctx.mismatch(f"a string by `%`: {error}", "See Python's documentation.") from None
+        return fold(ctx, BY_PERCENT, callee, (left, right))
     for value in (left, right):
         if isinstance(value, Static):
             refuse_foreign(ctx, value.value)
@@ -447,8 +449,8 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
         return scalars.negated(ctx, truth(frame, value))
     if (method := method_of(value, f"__{callee.__name__}__")) is not None:
         return ctx.call(frame, Static(method), [value], {})
-    if (found := known_objects.operated(ctx, callee, (value,))) is not None:
-        return found
+    if takes_operands((value,)):
+        return fold(ctx, OPERATORS, callee, (value,))
     if is_numeric(value):
         return applied(ctx, callee, (value,))
     if isinstance(value, Union):
@@ -507,7 +509,7 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
             return of_option(frame, left, lambda option: compare(frame, name, option, right))
         if _is_text(left) and _is_text(right):
             return ir.boolean((left.value in right.value) == (name == "In"))
-        if (members := known_objects.members_in(right)) is not None:
+        if (members := members_in(right)) is not None:
             is_there = _is_member(frame, left, members)
             return is_there if name == "In" else scalars.negated(ctx, is_there)
         if not isinstance(right, TupleValue):
@@ -529,10 +531,7 @@ def _is_member(frame: Frame, left: Value, members: EnumMeta | Flag) -> ir.Operan
             f"`in` with {describe(left)} that is only known at run time, and {describe(Static(members))}",
             "Compare with the values of members.",
         )
-    try:
-        return ir.boolean(left.value in members)
-    except TypeError as fault:
-        raise frame.ctx.mismatch(str(fault), "Look for a member.") from None
+    return ir.boolean(execute(frame.ctx, "", "Look for a member.", operator.contains, (members, left.value)))
 
 
 def _is_equal(frame: Frame, left: Value, right: Value) -> ir.Operand:

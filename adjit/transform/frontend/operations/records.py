@@ -31,11 +31,9 @@ from adjit.transform import ir
 from adjit.transform.frontend.heap.references import as_reference, latest, mutate
 from adjit.transform.frontend.operations.derivatives import arguments
 from adjit.transform.frontend.operations.seeded_generators import KINDS, drawn
-from adjit.transform.frontend.values import known_objects
 from adjit.transform.frontend.values.elementwise import materialise
-from adjit.transform.frontend.values.fold import constant
+from adjit.transform.frontend.values.fold import constant, execute, is_constant, is_texts, items_of_texts, members_in
 from adjit.transform.frontend.values.frame import Context, Frame, wrap
-from adjit.transform.frontend.values.string_arrays import is_texts, items_of_texts
 from adjit.transform.frontend.values.values import (
     Complex,
     Fields,
@@ -90,7 +88,7 @@ def unwrap(ctx: Context, value: Value) -> Value:
 
 def members_of(ctx: Context, value: Value) -> Value:
     """The members of an enumeration, or the flags in one of its members, as a loop has them; anything else as it is."""
-    members = known_objects.members_in(value)
+    members = members_in(value)
     return value if members is None else TupleValue(tuple(wrap(ctx, one) for one in members))
 
 
@@ -403,13 +401,9 @@ def wrong_method(ctx: Context, owner: Value, kind: type, name: str, is_known: bo
 
 def _member(ctx: Context, kind: type[Enum], args: Sequence[Value]) -> Value:
     """The member of an enumeration that has a value."""
-    known = [one.value for one in args if isinstance(one, Static | ir.Const)]
-    if len(known) != 1 or len(args) != 1:
+    if len(args) != 1 or not is_constant(args[0]):
         raise ctx.unsupported(f"{kind.__name__} of a value that is not constant", "Write the member.")
-    try:
-        return wrap(ctx, kind(known[0]))
-    except ValueError as error:
-        raise ctx.mismatch(str(error), "Check the value.") from None
+    return wrap(ctx, execute(ctx, "", "Check the value.", kind, [constant(args[0])]))
 
 
 def check_class(ctx: Context, kind: type) -> None:

@@ -28,7 +28,7 @@ from adjit.transform.frontend.heap.lists import in_memory
 from adjit.transform.frontend.heap.references import in_new_reference, mutate
 from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.elementwise import copied, materialise
-from adjit.transform.frontend.values.fold import constant, is_constant
+from adjit.transform.frontend.values.fold import constant, execute, is_constant
 from adjit.transform.frontend.values.frame import Context, Frame, wrap
 from adjit.transform.frontend.values.values import (
     Record,
@@ -97,7 +97,7 @@ def drawn(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: 
         raise ctx.unsupported(f"`{name}` of a random generator", "Draw the numbers before the call, and pass them.")
     entry = lookup(method) if owner.of is np.random.Generator else None
     rule = None if entry is None else entry.general or entry.decomposition
-    is_known = name != "shuffle" and all(map(is_constant, (*args, *named.values())))
+    is_known = name != "shuffle" and all(is_constant(one, is_frozen=True) for one in (*args, *named.values()))
     if rule is None or method in ctx.decomposed or is_known:
         known = {key: _constant(frame, name, a) for key, a in named.items()}
         return _drawn(frame, owner, name, [_constant(frame, name, a) for a in args], known)
@@ -130,10 +130,8 @@ def _drawn(frame: Frame, owner: Record, name: str, args: Sequence[Any], named: M
         generator.bit_generator.state = state.value.found
     else:
         generator.set_state(state.value.found)
-    try:
-        found = getattr(generator, name)(*args, **named)
-    except (TypeError, ValueError) as error:
-        raise frame.ctx.mismatch(f"`{name}` of a generator: {error}", "See NumPy's documentation.") from None
+    what, instead = f"`{name}` of a generator", "See NumPy's documentation."
+    found = execute(frame.ctx, what, instead, getattr(generator, name), args, named)
     mutate(frame, owner, _of_state(generator), f"`{name}`")
     return _drawn_array(frame, found) if isinstance(found, np.ndarray) else wrap(frame.ctx, found)
 

@@ -69,7 +69,7 @@ from adjit.transform.frontend.library.launches import (
 )
 from adjit.transform.frontend.library.output import says
 from adjit.transform.frontend.library.reductions import into
-from adjit.transform.frontend.library.standard_library import is_cached, of_text
+from adjit.transform.frontend.library.standard_library import is_cached
 from adjit.transform.frontend.library.vectorize import Vectorized, of_numba, vectorized, vectorizing
 from adjit.transform.frontend.numba.declared_types import called_by_address
 from adjit.transform.frontend.numba.guvectorize import of_guvectorize
@@ -80,7 +80,7 @@ from adjit.transform.frontend.numba.overloads import (
 )
 from adjit.transform.frontend.operations.containers import list_method, to_list
 from adjit.transform.frontend.operations.control import checkpointed, for_option, of_option
-from adjit.transform.frontend.operations.derivatives import InnerPullback, arguments, asked, called, placed, pulled
+from adjit.transform.frontend.operations.derivatives import InnerPullback, arguments, asked, called, pulled
 from adjit.transform.frontend.operations.operators import applied, product, spelt_out, truth
 from adjit.transform.frontend.operations.records import (
     Parent,
@@ -98,16 +98,27 @@ from adjit.transform.frontend.operations.records import (
     partial,
     unwrap,
 )
-from adjit.transform.frontend.values import complexes, known_objects
+from adjit.transform.frontend.values import complexes
 from adjit.transform.frontend.values.argument_binding import bound, element_type, taken
 from adjit.transform.frontend.values.arrays import array_of, ordered_like, shape_of
 from adjit.transform.frontend.values.elementwise import converted, materialise, operand, paired, part, where
-from adjit.transform.frontend.values.fold import Unknown, constant
+from adjit.transform.frontend.values.fold import (
+    ARRAYS_OF_TEXTS,
+    OBJECTS,
+    TEXTS,
+    Unknown,
+    constant,
+    execute,
+    fold,
+    is_texts,
+    takes_objects,
+    takes_texts,
+    with_floats,
+)
 from adjit.transform.frontend.values.foreign_libraries import refuse_foreign
 from adjit.transform.frontend.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.library_calls import compiled, is_in_c_order, whole_call, with_options
 from adjit.transform.frontend.values.scalars import Options
-from adjit.transform.frontend.values.string_arrays import is_texts, made_of_texts
 from adjit.transform.frontend.values.unions import as_options, fitting
 from adjit.transform.frontend.values.values import (
     LEAF,
@@ -284,8 +295,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if ctx.kernel is not None:
         check_called(ctx, callee)
         callee = in_kernel(callee)
-    if (found := known_objects.called(ctx, callee, args, named)) is not None:
-        return found
+    if takes_objects(ctx, callee, args, named):
+        return fold(ctx, OBJECTS, callee, args, named)
     if says(callee):
         raise ctx.unsupported(
             f"`{callee.__name__}` under another name",
@@ -294,7 +305,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         )
     if (instead := outermost(callee)) is not None:
         raise ctx.unsupported(f"a call of {callee!r} inside a function", instead)
-    args = known_objects.given(callee, args)
+    args = with_floats(callee, args)
     if is_cached(callee):
         return _remembered(frame, lambda: call(frame, Static(under_cache(callee)), args, named))
     if isinstance(callee, FunctionType) and callee in KNOWN:
@@ -460,8 +471,8 @@ def _one_of(frame: Frame, function: Union, args: Sequence[Value], named: Mapping
 
 def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    if (of_texts := made_of_texts(ctx, callee, args, named)) is not None:
-        return of_texts
+    if takes_texts(callee, args, named):
+        return fold(ctx, ARRAYS_OF_TEXTS, callee, args, named)
     if _is_hashable(callee) and callee in _OF_FLOATS:
         args = [_as_floats(ctx, a) if k < _OF_FLOATS[callee] else a for k, a in enumerate(args)]
     if any(map(_has_complex, args)) or getattr(callee, "__module__", "") == "cmath":
@@ -529,7 +540,7 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return _method(frame, Method(unwrap(ctx, Static(outer)), callee.__name__), args, named)
     # bound, or as `str.upper`
     if isinstance(outer, str | re.Pattern | re.Match) or getattr(callee, "__objclass__", None) is str:
-        return of_text(frame, callee, args, named)
+        return fold(ctx, TEXTS, callee, args, named)
     if isinstance(outer, list | dict | set):
         raise ctx.unsupported(
             f"the method `{callee.__name__}` of a {type(callee.__self__).__name__} from outside",
@@ -572,10 +583,8 @@ def _run(ctx: Context, function: Any, args: Sequence[Value]) -> Value:
     def refused(part: Value) -> errors.AdjitError:
         return ctx.unsupported(f"{describe(part)} where a string or a literal is needed", "Write that in the call.")
 
-    try:
-        return wrap(ctx, function(*(constant(a, refused, is_frozen=True) for a in args)))
-    except ValueError as error:
-        raise ctx.mismatch(str(error), "See NumPy's documentation.") from None
+    given = [constant(one, refused, is_frozen=True) for one in args]
+    return wrap(ctx, execute(ctx, "", "See NumPy's documentation.", function, given))
 
 
 def _ufunc_method(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value | None:
@@ -615,11 +624,7 @@ def _worked_out(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping
         given, keywords = [constant(a) for a in args], {n: constant(a) for n, a in named.items()}
     except Unknown:
         return None
-    try:
-        with placed(ctx):
-            return wrap(ctx, callee(*given, **keywords))
-    except ValueError as error:
-        raise ctx.mismatch(f"{spoken(callee)}: {error}", "See its documentation.") from None
+    return wrap(ctx, execute(ctx, spoken(callee), "See its documentation.", callee, given, keywords))
 
 
 # Methods of lists and dictionaries from outside that leave them as they are.
@@ -950,9 +955,7 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         if found is not None:
             return found
     if is_texts(owner) and hasattr(owner.value.array, method.name):
-        of_texts = made_of_texts(ctx, getattr(np.ndarray, method.name), [owner, *args], named)
-        assert of_texts is not None
-        return of_texts
+        return fold(ctx, ARRAYS_OF_TEXTS, getattr(np.ndarray, method.name), [owner, *args], named)
     if isinstance(owner, Union):
         given, keywords = _computed(ctx, args, named)
         return of_option(frame, owner, lambda o: call(frame, attribute(frame, o, method.name), given, keywords))

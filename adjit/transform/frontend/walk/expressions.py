@@ -35,7 +35,6 @@ from adjit.transform.frontend.library.builtins import part_of_range, so_many
 from adjit.transform.frontend.library.cuda import is_kernel
 from adjit.transform.frontend.library.launches import configured
 from adjit.transform.frontend.library.output import LEVELS, literal_text, said, says
-from adjit.transform.frontend.library.standard_library import of_text
 from adjit.transform.frontend.numba.declared_types import variable
 from adjit.transform.frontend.operations.containers import exhaust, item_at, to_list
 from adjit.transform.frontend.operations.control import conditional, either_value, of_option, unless_changing
@@ -55,9 +54,9 @@ from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.arrays import shape_of
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.evaluation_order import in_order, settled
+from adjit.transform.frontend.values.fold import ARRAYS_OF_TEXTS, TEXTS, fold, is_texts
 from adjit.transform.frontend.values.foreign_libraries import refuse_foreign
 from adjit.transform.frontend.values.frame import Context, Frame, Guess, LocalFunction, wrap
-from adjit.transform.frontend.values.string_arrays import is_texts, made_of_texts
 from adjit.transform.frontend.values.unions import as_options, fitting, narrowed, not_none
 from adjit.transform.frontend.values.values import (
     MADE_TEXT,
@@ -578,7 +577,7 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
     ctx = frame.ctx
     if is_texts(base) and not any(isinstance(entry, ir.Var) for entry in entries):
         index = entries[0] if len(entries) == 1 else TupleValue(tuple(entries))
-        return made_of_texts(ctx, operator.getitem, (base, index)) or base
+        return fold(ctx, ARRAYS_OF_TEXTS, operator.getitem, (base, index))
     base = unwrap(ctx, base)
     if isinstance(base, Union):
         base = fitting(ctx, base, lambda option: _has_item(option, entries), *_LACKING)
@@ -613,7 +612,7 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
         assert len(known) == len(letters.items)
         return Static("".join(known))
     if isinstance(base, Static) and isinstance(base.value, re.Match):
-        return of_text(frame, base.value.group, entries, {})
+        return fold(ctx, TEXTS, base.value.group, entries)
     if is_scalar(base) and all(e in (TupleValue(()), Static(Ellipsis)) for e in entries):
         # of NumPy's numbers, and of the elements that np.nditer gives
         return base
