@@ -133,7 +133,7 @@ def _arange(frame: Frame, *given_or_none: Value | None) -> Value:
     grid = whole_call(ctx, np.arange, numbers)
     count = _count_of(numbers)
     if count is not None and isinstance(grid, ir.Var):
-        ctx.shapes[grid] = (ir.integer(count),)
+        ctx.arrays.shapes[grid] = (ir.integer(count),)
     return converted(ctx, grid, dtype_argument(frame, kind, dtype(grid)))
 
 

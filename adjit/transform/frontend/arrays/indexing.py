@@ -216,7 +216,7 @@ def read(ctx: Context, place: Place | Pair) -> Value:
         element = as_promised(ctx, place.array, loaded)
         if place.is_view:
             ctx.detached(element, place.array, "an index with `...`", always=True)
-            ctx.elements_of_views.add(element)
+            ctx.numbers.of_views.add(element)
         return element
     if place.kind == "view":
         return place.array
@@ -301,7 +301,7 @@ def write(ctx: Context, place: Place | Pair, value: Value) -> None:
     array = _target(ctx, place, value)
     if place.kind == "element":
         number = scalars.cast(ctx, _number(ctx, value), dtype(array))
-        ctx.builder.store(array, place.index, number, promised=ctx.in_prange, unsure=ctx.unsure)
+        ctx.builder.store(array, place.index, number, promised=ctx.loop.in_prange, unsure=ctx.unsure)
     elif place.kind == "view":
         store_all(ctx, array, value)
     elif place.kind == "gather":

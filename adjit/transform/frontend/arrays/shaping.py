@@ -227,7 +227,7 @@ def sliced(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector], un
             else:
                 shape.append(ctx.builder.extent(out, len(shape)))
             if s.is_one:
-                ctx.at_most_one.add(shape[-1])
+                ctx.arrays.at_most_one.add(shape[-1])
     return ctx.new_array(out, shape, ctx.roots_of(array))
 
 
@@ -422,7 +422,7 @@ def _squeeze(frame: Frame, owner: Value, axis: Value | None) -> Value:
     """Without an axis, those that are known to be of one element: slices such as [:1] are, if there is any element."""
     ctx, shape, rank = frame.ctx, shape_of(frame.ctx, owner), ndim(owner)
     given = axes_of(frame, "np.squeeze", Static(None) if axis is None else axis, rank)
-    known = [k for k, n in enumerate(shape) if n == ir.integer(1) or n in ctx.at_most_one]
+    known = [k for k, n in enumerate(shape) if n == ir.integer(1) or n in ctx.arrays.at_most_one]
     axes = known if given is None else given
     if given is None and not known and not all(isinstance(n, ir.Const) for n in shape):
         raise ctx.unsupported(

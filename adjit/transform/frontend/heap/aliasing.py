@@ -37,7 +37,7 @@ def note_escape(ctx: Context, value: Value) -> None:
     if isinstance(cell, ItemRef):
         are_shared(ctx)
     if isinstance(cell, Ref):
-        around = ctx.loops[len(ctx.heap.created_in.get(cell.key, ())) :]
+        around = ctx.loop.around[len(ctx.heap.created_in.get(cell.key, ())) :]
         if not ctx.heap.changed_in.get(cell.key, set()).isdisjoint(around):
             raise _is_put_away(ctx, describe(value))
         if cell.key in ctx.heap.escaped:
@@ -113,7 +113,7 @@ def has_mutable(shape: Shape) -> bool:
 
 def takes_note(ctx: Context, value: Value, cell: Ref) -> None:
     """Refuses the change of what a list that grows has taken as an item: in Python it is the same one."""
-    ctx.heap.changed_in.setdefault(cell.key, set()).update(ctx.loops)
+    ctx.heap.changed_in.setdefault(cell.key, set()).update(ctx.loop.around)
     if cell.key in ctx.heap.escaped:
         raise _is_put_away(ctx, describe(value))
 

@@ -90,7 +90,7 @@ def is_copied(ctx: Context, env: Env, value: Value) -> None:
     """Takes note that a variable has what is in these lists and objects, and not themselves: they may not change."""
     for part in parts_of(value):
         if isinstance(part, Ref) and part.key not in ctx.heap.copied_cells and not ctx.assumed.keeps_chosen:
-            if not ctx.heap.changed_in.get(part.key, set()).isdisjoint(ctx.loops):
+            if not ctx.heap.changed_in.get(part.key, set()).isdisjoint(ctx.loop.around):
                 raise Restart(keeps_chosen=True)
             ctx.heap.copied_cells.add(part.key)
             state = env.get(part.key)

@@ -197,7 +197,7 @@ def _at(ctx: Context, buffer: ir.Operand, index: ir.Operand, extents: Sequence[i
         return ctx.builder.load(buffer, (index,))
     spans = [ir.Span()] * (len(shape) - 1) if extents is None else [ir.Span(stop=extent) for extent in extents]
     row = _view(ctx, buffer, (ir.At(index), *spans), shape[1:] if extents is None else extents)
-    ctx.roots[row] |= {KEPT}
+    ctx.arrays.roots[row] |= {KEPT}
     ctx.heap.row_of[row] = buffer
     return row
 
@@ -494,7 +494,7 @@ def appended(
     ctx: Context, value: GrowableList, given: Value, choose: Callable[..., Value], trips: ir.Operand
 ) -> GrowableList:
     """The list with an item more; `choose(condition, yes, no)`: one of two; `trips`: a guess at how many come."""
-    key, loop = value.cell.key if isinstance(value.cell, Ref) else "", ctx.loops[-1] if ctx.loops else None
+    key, loop = value.cell.key if isinstance(value.cell, Ref) else "", ctx.loop.around[-1] if ctx.loop.around else None
     ctx.heap.grown_in.setdefault(key, []).append(loop)
     if not ir.same(ctx.heap.rooms.get((loop, key), ()), value.buffers):
         value = _with_room(ctx, value, given, choose, trips)

@@ -78,21 +78,21 @@ def running(
     """
     is_known = not isinstance(value, GrowableList)
     cells = frozenset[Any]() if value is None else cells_of(value)
-    frame.ctx.runs.append(Run(loop, frame, cells, through - cells, is_known))
+    frame.ctx.loop.runs.append(Run(loop, frame, cells, through - cells, is_known))
     try:
         yield
     finally:
-        frame.ctx.runs.pop()
+        frame.ctx.loop.runs.pop()
 
 
 @contextlib.contextmanager
 def ended(frame: Frame) -> Iterator[None]:
     """Within it, the innermost loop over a value has come to its end, as its `else` finds it."""
-    run = frame.ctx.runs.pop()
+    run = frame.ctx.loop.runs.pop()
     try:
         yield
     finally:
-        frame.ctx.runs.append(run)
+        frame.ctx.loop.runs.append(run)
 
 
 @contextlib.contextmanager
@@ -113,7 +113,7 @@ def _left_by(frame: Frame, statements: Sequence[cst.CSTNode]) -> Sequence[Run]:
     last = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
     if not isinstance(last, cst.Break | cst.Return) or frame.catching:
         return ()
-    runs = [run for run in frame.ctx.runs if run.frame is frame]
+    runs = [run for run in frame.ctx.loop.runs if run.frame is frame]
     if any(contains(statement, cst.Continue) for statement in statements):
         return ()
     return runs if isinstance(last, cst.Return) else runs[-1:]
@@ -121,14 +121,14 @@ def _left_by(frame: Frame, statements: Sequence[cst.CSTNode]) -> Sequence[Run]:
 
 def is_run_through(ctx: Context, iterator: RuntimeDict) -> bool:
     """Whether a loop around what is elaborated takes the items of this iterator."""
-    return any(iterator.cell in run.through for run in ctx.runs)
+    return any(iterator.cell in run.through for run in ctx.loop.runs)
 
 
 def sees_change(frame: Frame, value: TupleValue | GrowableList | Record | RuntimeDict, state: Value) -> None:
     """Takes note that a list, a dictionary or a set holds something else now: a loop that runs through it sees that."""
     ctx = frame.ctx
     cell = value.cell
-    for run in ctx.runs:
+    for run in ctx.loop.runs:
         if cell not in run.cells | run.through or run.leaves:
             continue
         before, after = _count(value), _count(state)

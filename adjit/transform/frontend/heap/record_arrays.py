@@ -48,10 +48,10 @@ def field(ctx: Context, value: Static, name: str) -> Value:
         )
     if isinstance(given, np.void) or given.dtype[name].names:
         return wrap(ctx, given[name])
-    known = ctx.fields.get((id(given), name))
+    known = ctx.arrays.record_globals.get((id(given), name))
     if known is None:
         # the array is kept as well, so that no other gets its identity
-        known = ctx.fields[id(given), name] = (given, wrap(ctx, np.ascontiguousarray(given[name])))
+        known = ctx.arrays.record_globals[id(given), name] = (given, wrap(ctx, np.ascontiguousarray(given[name])))
     return known[1]
 
 
@@ -65,7 +65,7 @@ def part_of_records(ctx: Context, value: Static, entries: Sequence[Value]) -> Va
     known = [_known(entry) for entry in entries]
     if ... not in known:
         found = given[known[0] if len(known) == 1 else tuple(known)]
-        parts = ctx.fields.setdefault((id(given), repr(known)), (given, Static(found)))
+        parts = ctx.arrays.record_globals.setdefault((id(given), repr(known)), (given, Static(found)))
         return parts[1]
     if len(entries) == 1 and is_number(entries[0]) and given.ndim == 1:
         whole = rows(ctx, value)

@@ -82,7 +82,7 @@ def item(ctx: Context, value: GrowableList, index: ir.Operand) -> Value:
         cell = cell.cell
     found = read_item(ctx, value, index)
     if isinstance(found, ir.Var):
-        ctx.whose[found] = None
+        ctx.numbers.whose[found] = None
     # what is within an item is not known by an item of its own
     return _placed(found, cell if isinstance(cell, Ref) else None, index, path)
 
@@ -205,14 +205,14 @@ def mutate(frame: Frame, value: State, state: State, what: str, keeps_places: bo
             "Create a new one: `new = [*old, x]`, `new = {**old, 'key': x}`.",
             why="It was chosen by a condition, or created in an earlier iteration.",
         )
-    if value.cell in frame.ctx.given_same:
+    if value.cell in frame.ctx.arguments.same:
         raise frame.ctx.unsupported(
             f"{what} of {describe(value)} that occurs more than once in the arguments",
             "Pass copies, with copy.copy(...).",
             why="In Python all places see the change; compiled code has one object per place.",
         )
-    if value.cell in frame.ctx.defaults:
-        name = frame.ctx.defaults[value.cell]
+    if value.cell in frame.ctx.arguments.defaults:
+        name = frame.ctx.arguments.defaults[value.cell]
         raise frame.ctx.unsupported(
             f"a change of `{name}`, whose default is {describe(value)}",
             f"Write `{name}=None`, and `if {name} is None: {name} = []` in the function.",
@@ -320,7 +320,7 @@ def held_by(frame: Frame, cell: Ref, value: State) -> Ref:
     frame.ctx.heap.escaped.discard(cell.key)
     frame.ctx.heap.copied_cells.discard(cell.key)
     frame.ctx.heap.changed_in.pop(cell.key, None)
-    frame.ctx.heap.created_in[cell.key] = tuple(frame.ctx.loops)
+    frame.ctx.heap.created_in[cell.key] = tuple(frame.ctx.loop.around)
     if cell.key in frame.env:
         # one that the trip before made: who still names it has that one
         for other in frame.ctx.frames:
@@ -338,7 +338,7 @@ def _kept_row(ctx: Context, row: ir.Var) -> ir.Operand:
         return row
     (own,) = operands_in(copied(ctx, row, row.name))
     assert isinstance(own, ir.Var)
-    ctx.roots[own] |= {KEPT}
+    ctx.arrays.roots[own] |= {KEPT}
     ctx.heap.own_rows.add(own)
     ctx.heap.copied_rows.add(own)
     ctx.detached(own, row, ITEMS, always=True, is_kept=True, by=ITEM)

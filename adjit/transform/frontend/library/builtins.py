@@ -236,7 +236,7 @@ def _to_number(name: str, kind: types.Type) -> Handler:
         if is_integer(kind) and isinstance(number.type, types.Float):
             return scalars.scalar(frame.ctx, int, (number,))
         made = scalars.cast(frame.ctx, number, kind)
-        frame.ctx.whose[made] = True
+        frame.ctx.numbers.whose[made] = True
         return made
 
     return handle
@@ -367,7 +367,7 @@ def iteration(frame: Frame, iterated: Value) -> tuple[Range, Callable[[ir.Operan
     """The range a loop runs over, and what its target is bound to at a counter."""
 
     def at(counter: ir.Operand) -> Value:
-        frame.ctx.whose[counter] = True
+        frame.ctx.numbers.whose[counter] = True
         return counter if isinstance(iterated, Range) else _item(frame, iterated, counter)
 
     if isinstance(iterated, Range):

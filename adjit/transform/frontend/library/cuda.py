@@ -104,7 +104,7 @@ def kernel_of(launched: Launched, blocks: Sequence[ir.Var], shared_bytes: ir.Var
 @contextlib.contextmanager
 def in_threads(ctx: Context) -> Iterator[None]:
     """Within it is elaborated what one thread of the kernel does; around it come loops over all there are."""
-    kernel, ctx.in_prange = ctx.kernel, True
+    kernel, ctx.loop.in_prange = ctx.kernel, True
     with ctx.builder.region() as ops:
         yield
     ctx.builder.origin = None

@@ -71,7 +71,7 @@ def said(frame: Frame, node: cst.Call, function: Any, evaluate: Evaluate) -> Non
             writer.text(f"{argument.keyword.value}=")
         writer.argument(argument.value)
     is_native = function is print and not writer.is_formatted and all(a.keyword is None for a in node.args)
-    if not is_native and ctx.in_prange:
+    if not is_native and ctx.loop.in_prange:
         raise ctx.unsupported(
             "a formatted string inside a prange loop", "Print plain numbers, or print after the loop."
         )

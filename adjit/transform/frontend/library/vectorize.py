@@ -75,7 +75,11 @@ def vectorized(
         found = ctx.call(frame, Static(function), numbers[: len(args)], by_name)
         if not is_scalar(found):
             raise ctx.unsupported("np.vectorize of a function that does not return a number", "Write a loop.")
-        if made is None and found in ctx.of_two_kinds and not (isinstance(callee, Vectorized) and callee.is_numbas):
+        if (
+            made is None
+            and found in ctx.numbers.of_two_kinds
+            and not (isinstance(callee, Vectorized) and callee.is_numbas)
+        ):
             raise ctx.unsupported(
                 "np.vectorize of a function that returns an integer on one path and a float on another",
                 "Return floats (0.0 for 0), or say which: np.vectorize(f, otypes=[float]).",

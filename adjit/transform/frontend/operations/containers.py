@@ -344,7 +344,7 @@ def longer(frame: Frame, owner: List, given: Value) -> List:
     note_escape(ctx, given)
     extents_differ(ctx, owner, given)
     whole, choose = fitted(ctx, owner, given), functools.partial(either_value, frame)
-    return appended(ctx, whole, given, choose, ctx.trips or ir.integer(4))
+    return appended(ctx, whole, given, choose, ctx.loop.trips or ir.integer(4))
 
 
 def extended(frame: Frame, owner: List, given: Value, what: str = "`extend`") -> Value:

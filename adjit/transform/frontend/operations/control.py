@@ -182,12 +182,12 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
 @contextlib.contextmanager
 def aside(ctx: Context) -> Iterator[list[ir.Op]]:
     """Operations in a list of their own, which run at most once where it is put."""
-    ctx.sides += 1
+    ctx.loop.sides += 1
     try:
         with ctx.builder.region() as ops:
             yield ops
     finally:
-        ctx.sides -= 1
+        ctx.loop.sides -= 1
 
 
 def unless_left(frame: Frame, run: Callable[[], None]) -> None:
@@ -388,8 +388,8 @@ def _join(
                 side.yields.append(_brought(ctx, name, None if value is None else next(rest), type_))
         outs.append(_variable(name, type_))
         made.append(outs[-1])
-        if isinstance(type_, types.Float) and any(_is_whole(one) or one in ctx.of_two_kinds for one in row):
-            ctx.of_two_kinds.add(outs[-1])
+        if isinstance(type_, types.Float) and any(_is_whole(one) or one in ctx.numbers.of_two_kinds for one in row):
+            ctx.numbers.of_two_kinds.add(outs[-1])
     found_value = rebuild(shape, made)
     return as_copy(found_value) if is_copy else found_value
 
@@ -542,8 +542,8 @@ def carried_loop(
                         if isinstance(arg.type, types.Array):
                             shape = of_extents(ctx, arg, extents[k] if len(extents) == len(group) else ())
                             ctx.new_array(arg, shape, frozenset((ANYWHERE,)))
-                ctx.loops.append(loop)
-                ctx.bodies.append((ops, frozenset(arg for group in args.values() for arg in group)))
+                ctx.loop.around.append(loop)
+                ctx.loop.bodies.append((ops, frozenset(arg for group in args.values() for arg in group)))
                 ctx.heap.rooms |= {(loop, name): tuple(args[name][:-1]) for name in rooms}
                 extra = body()
         except Guess as guess:
@@ -561,8 +561,8 @@ def carried_loop(
                 sought.add(guess.name)
             continue
         finally:
-            ctx.loops.pop()
-            ctx.bodies.pop()
+            ctx.loop.around.pop()
+            ctx.loop.bodies.pop()
             frame.in_loop = was_in_loop
             asked = {n: frame.earlier[n] for n in earlier}
             frame.earlier, frame.sought = outer, outer_sought
@@ -631,11 +631,11 @@ def carried_loop(
             args |= {name: slot.variables(name) for name, slot in anew.items()}
             before = {name: value for name, value in before.items() if name not in anew}
         # what goes into a list that grows in it, the loop must not change under another name
-        ctx.loops.append(loop)
+        ctx.loop.around.append(loop)
         for name, slot in slots.items():
             if slot.shape is not None and before.get(name) is not None:
                 note_escapes(ctx, slot.shape, dereference(before, before[name]))
-        ctx.loops.pop()
+        ctx.loop.around.pop()
         _finish(frame, before, slots, args, ops, extra, build, rooms, count, alone)
         return
     fault = ctx.mismatch(
@@ -717,17 +717,17 @@ def as_it_is(frame: Frame) -> Callable[[], None]:
     """What brings all back to where it is now."""
     ctx = frame.ctx
     before, state, depth = dict(frame.env), (frame.in_loop, frame.earlier, frame.sought), len(ctx.active_calls)
-    held = ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, len(ctx.bound)
+    held = ctx.frame, ctx.node, ctx.builder.origin, ctx.loop.in_prange, ctx.loop.trips, len(ctx.names.bound)
     places, rules = len(ctx.call_places), len(ctx.decomposed)
     of_frame = frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source
     heap = ctx.heap.snapshot()
 
     def forget() -> None:
         frame.env, (frame.in_loop, frame.earlier, frame.sought) = before, state
-        ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, bound = held
+        ctx.frame, ctx.node, ctx.builder.origin, ctx.loop.in_prange, ctx.loop.trips, bound = held
         ctx.heap = heap
         frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source = of_frame
-        del ctx.active_calls[depth:], ctx.call_places[places:], ctx.bound[bound:], ctx.decomposed[rules:]
+        del ctx.active_calls[depth:], ctx.call_places[places:], ctx.names.bound[bound:], ctx.decomposed[rules:]
 
     return forget
 

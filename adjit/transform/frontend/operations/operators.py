@@ -320,7 +320,7 @@ def applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
             return integers.computed(ctx, way, [complexes.real(ctx, a) for a in numbers])
         if (own := integers.of_python(ctx, callee, numbers)) is not None:
             return own
-    if ctx.as_floats and isinstance(call_type(callee, tuple(map(dtype, numbers))), types.Float):
+    if ctx.numbers.as_floats and isinstance(call_type(callee, tuple(map(dtype, numbers))), types.Float):
         of_base = 1 if callee is operator.pow else len(numbers)  # an exponent stays the integer that it is
         numbers = [integers.as_floats(ctx, a) if k < of_base else a for k, a in enumerate(numbers)]
     return complexes.call(ctx, callee, numbers)
@@ -569,7 +569,7 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
     if left == right and not isinstance(left, TupleValue | Record | GrowableList | RuntimeDict):
         return ir.boolean(True)
     if is_mutable(left) and is_mutable(right) and isinstance(left.cell, Ref) and isinstance(right.cell, Ref):
-        known = frame.ctx.given_same
+        known = frame.ctx.arguments.same
         is_one = left.cell in known and right.cell in known and known[left.cell][0] == known[right.cell][0]
         return ir.boolean(is_one or left.cell == right.cell)
     places = [side.cell for side in (left, right) if is_mutable(side) and isinstance(side.cell, ItemRef)]

@@ -332,10 +332,10 @@ def attribute_of_jitclass(frame: Frame, owner: Static, name: str) -> Value | Non
         raise ctx.unsupported(f"{type(owner.value).__name__} has no attribute `{name}`", "Check the name.")
     # an array is another object each time that numba is asked for it
     place = (id(owner.value), name)
-    if place not in ctx.fields:
+    if place not in ctx.arrays.record_globals:
         found = read_attribute(owner.value, name)
-        ctx.fields[place] = (found, wrap(ctx, found))
-    return ctx.fields[place][1]
+        ctx.arrays.record_globals[place] = (found, wrap(ctx, found))
+    return ctx.arrays.record_globals[place][1]
 
 
 def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
@@ -585,7 +585,7 @@ def partial(frame: Frame, args: Sequence[Value], named: Mapping[str, Value]) -> 
     ctx = frame.ctx
     function, *rest = args
     made = tuple(as_reference(frame, materialise(ctx, a)) for a in rest)
-    ctx.holds_values |= bool(ctx.loops)
+    ctx.loop.holds_values |= bool(ctx.loop.around)
     return Static(Partial(function, made, {n: as_reference(frame, materialise(ctx, v)) for n, v in named.items()}))
 
 

@@ -141,7 +141,7 @@ def _drawn_array(frame: Frame, array: np.ndarray[Any, Any]) -> Value:
     ctx, value = frame.ctx, wrap(frame.ctx, array)
     if ctx.assumed.copies_drawn and not frame.is_rule:
         return copied(ctx, value)
-    ctx.drawn[id(array)] = array
+    ctx.arguments.drawn[id(array)] = array
     return value
 
 

@@ -183,6 +183,6 @@ def _elements(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[Any]]:
 
 def as_promised(ctx: Context, array: ir.Operand, element: ir.Var) -> ir.Var:
     """An element that was loaded, with what the user promises of the array: that its elements are all different."""
-    if array not in ctx.distinct:
+    if array not in ctx.arrays.distinct:
         return element
     return ctx.builder.call(distinct, element, type=element.type, name=element.name)

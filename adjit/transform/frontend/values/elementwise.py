@@ -235,7 +235,7 @@ def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) 
         return value
     out = copied(ctx, value, name, user)
     if value.view_by:
-        ctx.overlapping.update(operands_in(out))
+        ctx.arrays.overlapping.update(operands_in(out))
         for made in operands_in(out):
             for source in value.sources:
                 ctx.detached(made, source, value.view_by, always=True, readonly=True)
@@ -248,7 +248,7 @@ def overlaps(ctx: Context, value: Value) -> bool:
     """Whether an array is known to be a view in which elements stand several times, or a copy that stands for one."""
     if isinstance(value, Lazy):
         return bool(value.view_by)
-    return isinstance(value, Number) and any(ctx.roots_of(part) & ctx.overlapping for part in operands_in(value))
+    return isinstance(value, Number) and any(ctx.roots_of(part) & ctx.arrays.overlapping for part in operands_in(value))
 
 
 def copied(ctx: Context, value: Value, name: str = "", user: bool = False, keeps_order: bool = True) -> Number:

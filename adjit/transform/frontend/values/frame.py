@@ -25,6 +25,13 @@ from adjit import errors
 from adjit.runtime.library.gpus import as_numba_scalar
 from adjit.transform import ir
 from adjit.transform.frontend.values.assumptions import Assumptions, Restart
+from adjit.transform.frontend.values.bookkeeping import (
+    ArgumentNotes,
+    ArrayNotes,
+    LoopState,
+    NameNotes,
+    NumberNotes,
+)
 from adjit.transform.frontend.values.heap import Heap
 from adjit.transform.frontend.values.values import (
     AWAY,
@@ -38,7 +45,6 @@ from adjit.transform.frontend.values.values import (
     List,
     Poison,
     Record,
-    Ref,
     RuntimeDict,
     SliceValue,
     Static,
@@ -52,7 +58,7 @@ from adjit.transform.frontend.values.values import (
     parts_of,
 )
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
-from adjit.transform.source.external_reads import Changed, contents_read, memory_read
+from adjit.transform.source.external_reads import contents_read, memory_read
 from adjit.transform.source.parsing import FunctionSource
 from adjit.transform.source.protocols import own_of_builtin, plain_class
 from adjit.transform.source.structures import ARRAYS, known_by
@@ -68,27 +74,10 @@ class Context(abc.ABC):
 
     def __init__(self, assumed: Assumptions) -> None:
         self.assumed = assumed
-        self.heap = Heap()
-        self.variables_in: dict[int, tuple[Value, frozenset[ir.Var]]] = {}  # what lists and objects hold, by their ids
         self.builder = ir.Builder()
-        self.shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {}
-        self.roots: dict[ir.Var, frozenset[object]] = {}
-        # whether some array has numbers of few bits, as many as NumPy's products of them with Python's numbers have
-        self.has_small = False
-        self.given: frozenset[object] = frozenset()  # the arguments
-        # arrays that were met before their shape was known, and the list of operations that their extents stand in
-        self._looked_at: dict[ir.Operand, list[ir.Op]] = {}
-        # the extent that is left of another without so many elements, and the list of operations that it is made in
-        self._shortened: dict[tuple[ir.Operand, int], tuple[ir.Operand, list[ir.Op]]] = {}
-        self.at_most_one: set[ir.Operand] = set()  # extents of slices such as [:1]
-        # the real and imaginary parts of global arrays
-        self.parts: dict[int, Complex] = {}
-        # the fields and parts of global arrays of records, beside these
-        self.fields: dict[tuple[int, str], tuple[Any, Value]] = {}
-        # what the user calls a value that has no name, and where
-        self.called: dict[ir.Var, tuple[str, ir.Origin | None]] = {}
-        # every binding of a variable of the user's: its name, the statement, the numbers and arrays in its value
-        self.bound: list[tuple[str, ir.Origin | None, Value]] = []
+        self.heap, self.arrays, self.numbers = Heap(), ArrayNotes(), NumberNotes()
+        self.arguments, self.names, self.loop = ArgumentNotes(), NameNotes(), LoopState()
+        self.variables_in: dict[int, tuple[Value, frozenset[ir.Var]]] = {}  # what lists and objects hold, by their ids
         self.active_calls: list[tuple[Any, ...]] = []
         self.unrolled_calls = 0  # of functions by themselves
         # functions that call themselves, how deep is known at run time, by function or node; as loops, once those are
@@ -101,49 +90,18 @@ class Context(abc.ABC):
         self.frames: list[Frame] = []  # of the calls under way
         self.makes_error = False  # the constructor of an exception runs, the texts of which need not be known
         self.thrown: list[type[BaseException]] = []  # the classes of exceptions that were raised and are caught
-        # the open regions that are run through once, as sides of branches are; and what is run through item by item
-        self.sides = self.taking = 0
-        self.loops: list[object] = []  # those around what is elaborated
-        self.holds_values = False  # whether a function was made in one, which may hold values of a trip
-        # what stands in several places of the arguments: for each of these a cell, with the number that all have and
-        # what is in it
-        self.given_same: dict[Ref, tuple[int, Value]] = {}
-        # where in the arguments lists, dictionaries and objects stand, by the keys of their cells; and where the lists
-        # of arrays do that are one array here, by the parameter and the place among its leaves
-        self.given_at: dict[str, Changed] = {}
-        self.columns_at: dict[tuple[str, int], Changed] = {}
-        self.defaults: dict[Value, str] = {}  # parameters whose default is a list, by what the function is called with
         # whether keys that are known at run time only are refused for now: a loop around may have to be written out
         self.wants_known = False
         # whether the extents of arguments are known, since something wants constants
         self.knows_extents = False
-        self.trips: ir.Operand | None = None  # how many the innermost loop makes, where that is known
         self.node: cst.CSTNode | None = None
         self.statement: cst.CSTNode | None = None  # the last expression that was a statement, whose value goes unread
-        self.in_prange = False
         self.is_program = True  # rather than a rule of derivatives, in which shapes fit
         self.kernel: Any = None  # the one whose thread is elaborated, of kernels.py
         # whether the copies that stand for views are noted, as they are in functions of the user's and not in rules
         self.notes_views = False
         # and in what order NumPy makes arrays: in the user's text alone, as what a decomposition makes is not NumPy's
         self.notes_order = False
-        self.runs: list[Any] = []  # the loops around what is elaborated, of mutation_during_iteration.py
-        self.drawn: dict[int, Any] = {}  # the arrays that generators drew while the program was compiled, by identity
-        # of each loop around what is elaborated, its operations so far and what it carries
-        self.bodies: list[tuple[list[ir.Op], frozenset[ir.Operand]]] = []
-        # copies that stand for views in which elements stand several times
-        self.overlapping: set[object] = set()
-        # numbers that are floats here, and in Python integers on one path
-        self.of_two_kinds: set[ir.Operand] = set()
-        self.distinct: set[ir.Operand] = set()  # arrays of integers that are all different, as the user promises
-        # numbers that NumPy gives as views of rank 0
-        self.elements_of_views: set[ir.Operand] = set()
-        # whether numbers are Python's, or else NumPy's, where what makes them does not tell; None of what may be either
-        self.whose: dict[ir.Operand, bool | None] = {}
-        # integers that are others, or none, as floats: what makes them so
-        self.as_floats: dict[ir.Operand, Callable[[], ir.Operand]] = {}
-        # what derivatives that the program makes itself take and give
-        self.derived: list[tuple[Sequence[ir.Operand], Sequence[ir.Operand]]] = []
 
     # ------------------------------------------------------------------------------ what `walk` implements, above this
 
@@ -236,7 +194,7 @@ class Context(abc.ABC):
 
     def depth(self) -> tuple[int, int]:
         """How many regions are open that are no sides of branches, and how many items are run through."""
-        return self.builder.depth - self.sides, self.taking
+        return self.builder.depth - self.loop.sides, self.loop.taking
 
     # ---------------------------------------------------------------------------------------------------- errors
 
@@ -308,33 +266,35 @@ class Context(abc.ABC):
         assert isinstance(array.type, types.Array)
         if shape is None:
             shape = self.builder.shape(array)
-        self.shapes[array] = tuple(shape)
-        self.has_small = self.has_small or is_small(array.type.dtype)
-        self.roots[array] = frozenset((array,)) if roots is None else roots
+        self.arrays.shapes[array] = tuple(shape)
+        self.arrays.has_small = self.arrays.has_small or is_small(array.type.dtype)
+        self.arrays.roots[array] = frozenset((array,)) if roots is None else roots
         return array
 
     def shape(self, array: ir.Operand) -> tuple[ir.Operand, ...]:
         if isinstance(array, ir.Const):
             return tuple(const(int(n)) for n in array.value.shape)
-        if array not in self.shapes or (array in self._looked_at and not self.builder.is_open(self._looked_at[array])):
+        if array not in self.arrays.shapes or (
+            array in self.arrays.looked_at and not self.builder.is_open(self.arrays.looked_at[array])
+        ):
             # of an array that nobody took note of, known where it was looked at and in what is inside that
             self.new_array(array, roots=frozenset((ANYWHERE,)))
-            self._looked_at[array] = self.builder.ops
-        return self.shapes[array]
+            self.arrays.looked_at[array] = self.builder.ops
+        return self.arrays.shapes[array]
 
     def shortened(self, extent: ir.Operand, count: int, view: ir.Var, axis: int) -> ir.Operand:
         """The extent of a view that leaves out `count` elements: one operand for all that leave out as many."""
         if count == 0:
             return extent
-        known = self._shortened.get((extent, count))
+        known = self.arrays.shortened.get((extent, count))
         if known is None or not self.builder.is_open(known[1]):
-            known = self._shortened[extent, count] = self.builder.extent(view, axis), self.builder.ops
+            known = self.arrays.shortened[extent, count] = self.builder.extent(view, axis), self.builder.ops
         return known[0]
 
     def roots_of(self, array: ir.Operand) -> frozenset[object]:
         if isinstance(array, ir.Const):
             return frozenset((id(array.value),))
-        return self.roots.get(array, frozenset((ANYWHERE,)))
+        return self.arrays.roots.get(array, frozenset((ANYWHERE,)))
 
     def stores_to_row(self, array: ir.Operand) -> None:
         """Takes note of a store into an array that is an item of a list: who has the array that was put there, in
@@ -354,7 +314,7 @@ class Context(abc.ABC):
 
     def changes_drawn(self, array: ir.Const) -> None:
         """Begins again with copies of what generators draw, where this array is one of those."""
-        if id(array.value) in self.drawn and not self.assumed.copies_drawn:
+        if id(array.value) in self.arguments.drawn and not self.assumed.copies_drawn:
             raise Restart(copies_drawn=True)
 
     def refuse_stale(self, name: str, value: Value) -> None:
@@ -375,7 +335,7 @@ class Context(abc.ABC):
 
     def is_of_doubtful_type(self, array: ir.Operand) -> bool:
         """Whether its numbers may have other bits in NumPy."""
-        return self.has_small and isinstance(array, ir.Var) and not self.roots_of(array) <= self.given
+        return self.arrays.has_small and isinstance(array, ir.Var) and not self.roots_of(array) <= self.arrays.given
 
     def detached(
         self,
@@ -531,10 +491,12 @@ def _type_of_array(ctx: Context, array: np.ndarray[Any, Any]) -> types.Array:
 
 def _parts(ctx: Context, array: np.ndarray[Any, Any]) -> Complex:
     """A global array of complex numbers as two constants, the same two each time: constants are known by identity."""
-    found = ctx.parts.get(id(array))
+    found = ctx.arrays.complex_globals.get(id(array))
     if found is None:
         real, imag = np.ascontiguousarray(array.real), np.ascontiguousarray(array.imag)
-        found = ctx.parts[id(array)] = Complex(ir.Const(real, type_of(real)), ir.Const(imag, type_of(imag)))
+        found = ctx.arrays.complex_globals[id(array)] = Complex(
+            ir.Const(real, type_of(real)), ir.Const(imag, type_of(imag))
+        )
     return found
 
 

@@ -150,7 +150,7 @@ def of_python(ctx: Context, callee: Any, args: Sequence[Number]) -> ir.Operand |
         if isinstance(right, ir.Const):
             return as_float() if right.value < 0 else None
         made = ctx.builder.call(integer_power, left, right, type=types.intp, name="power")
-        ctx.as_floats[made] = as_float
+        ctx.numbers.as_floats[made] = as_float
         return made
     if isinstance(right, ir.Const) and right.value < 0:
         raise ctx.mismatch("a negative shift count", "Shift the other way.")
@@ -167,7 +167,7 @@ def of_python(ctx: Context, callee: Any, args: Sequence[Number]) -> ir.Operand |
             factor = scalars.scalar(ctx, operator.pow, (two, count))
             return scalars.scalar(ctx, operator.mul, (scalars.cast(ctx, left, types.float64), factor))
 
-        ctx.as_floats[made] = shifted
+        ctx.numbers.as_floats[made] = shifted
     return made
 
 
@@ -185,7 +185,7 @@ def _all_python(ctx: Context, args: Iterable[Value]) -> bool:
 
 def as_floats(ctx: Context, value: Kind) -> Kind | ir.Operand:
     """A number as it is beside floats."""
-    made = ctx.as_floats.get(value) if isinstance(value, ir.Var) else None
+    made = ctx.numbers.as_floats.get(value) if isinstance(value, ir.Var) else None
     return value if made is None else made()
 
 
@@ -229,9 +229,9 @@ class _Whose:
     def of(self, value: ir.Operand, inside: tuple[Mapping[ir.Operand, ir.Op], ...]) -> bool | str | None:
         if isinstance(value, ir.Const):
             return not isinstance(value.value, np.generic)
-        if value in self.ctx.whose:
-            return self.ctx.whose[value]
-        if value in self.ctx.given:
+        if value in self.ctx.numbers.whose:
+            return self.ctx.numbers.whose[value]
+        if value in self.ctx.arrays.given:
             return True
         if value in self.met:
             return _AROUND

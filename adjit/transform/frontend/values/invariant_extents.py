@@ -30,10 +30,10 @@ _Symbol = ir.Var | tuple[ir.Operand, int]  # an integer; an array's extent along
 
 def varies(ctx: Context, extent: ir.Operand, loops_before: int) -> bool:
     """Whether an extent differs between trips of the loops that are around now, and were not before."""
-    bodies = ctx.bodies[loops_before:]
+    bodies = ctx.loop.bodies[loops_before:]
     if not bodies or isinstance(extent, ir.Const):
         return False
-    trip = _Trip(ctx, bodies[0][0], frozenset().union(*(carried for _, carried in ctx.bodies[:loops_before])))
+    trip = _Trip(ctx, bodies[0][0], frozenset().union(*(carried for _, carried in ctx.loop.bodies[:loops_before])))
     terms = trip.terms(extent)
     # that of an array that the loop carries is that which it had before
     is_changed = len(terms) > 1 and any(trip.is_carried(symbol) for product in terms for symbol in product)
@@ -47,7 +47,7 @@ class _Trip:
         self.ctx = ctx
         inside, outside = ctx.builder.parted(body)
         self.made: dict[ir.Operand, ir.Op] = {out: op for op in inside for out in op.results}
-        self.known = {out for op in outside for out in op.results} | ctx.given | carried_around
+        self.known = {out for op in outside for out in op.results} | ctx.arrays.given | carried_around
 
     def is_carried(self, symbol: object) -> bool:
         """Whether it is an extent of an array that a trip gets or makes."""
@@ -93,8 +93,8 @@ class _Trip:
             return _sum(stop, start, -1)
         if isinstance(op, ir.Alloc) and op.shape:
             return self.terms(op.shape[axis])
-        if op is not None and array in self.ctx.shapes:
-            extent = self.ctx.shapes[array][axis]
+        if op is not None and array in self.ctx.arrays.shapes:
+            extent = self.ctx.arrays.shapes[array][axis]
             of = self.made.get(extent)
             if not (isinstance(of, ir.Extent) and of.array == array):
                 return self.terms(extent)
@@ -151,7 +151,7 @@ def known_extents(ctx: Context, leaf: ir.Operand) -> Extents:
     """The extents of an array that are known while compiling; of a number, none."""
     if not isinstance(leaf.type, types.Array):
         return ()
-    shape = ctx.shape(leaf) if isinstance(leaf, ir.Const) else ctx.shapes.get(leaf, (None,) * leaf.type.ndim)
+    shape = ctx.shape(leaf) if isinstance(leaf, ir.Const) else ctx.arrays.shapes.get(leaf, (None,) * leaf.type.ndim)
     return tuple(extent if isinstance(extent, ir.Const) else None for extent in shape)
 
 

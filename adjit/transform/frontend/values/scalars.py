@@ -144,8 +144,8 @@ def cast(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:
         return value
     if isinstance(value, ir.Const):
         return typed_const(value.value, type_)
-    if isinstance(type_, types.Float) and value in ctx.as_floats:
-        return cast(ctx, ctx.as_floats[value](), type_)
+    if isinstance(type_, types.Float) and value in ctx.numbers.as_floats:
+        return cast(ctx, ctx.numbers.as_floats[value](), type_)
     return ctx.builder.call(ir.cast, value, type=type_, name=value.name)
 
 

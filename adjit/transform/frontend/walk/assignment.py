@@ -106,7 +106,7 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
 def _updated_name(frame: Frame, target: cst.Name, callee: Any, old: Value, value: Value) -> None:
     """`name op= value`."""
     ctx = frame.ctx
-    if isinstance(old, ir.Var) and old in ctx.elements_of_views:
+    if isinstance(old, ir.Var) and old in ctx.numbers.of_views:
         raise ctx.unsupported(
             "augmented assignment to a view of one element",
             f"Store into the array, or write `{target.value} = {target.value} ...`.",
@@ -306,7 +306,7 @@ def bind(frame: Frame, name: str, value: Value, is_item: bool = False) -> None:
     value = named(frame, name, variable(frame, name, value), is_item)
     frame.store(name, as_reference(frame, value))
     if not frame.is_rule:
-        frame.ctx.bound.append((name, frame.ctx.builder.origin, value))
+        frame.ctx.names.bound.append((name, frame.ctx.builder.origin, value))
 
 
 def named(frame: Frame, name: str, value: Value, is_item: bool = False) -> Value:
@@ -319,7 +319,7 @@ def named(frame: Frame, name: str, value: Value, is_item: bool = False) -> Value
     made = None if is_item else _renamed(frame, name, value, user=True)
     if made is None:
         # known by its variable already: an array's extent, an item of a tuple
-        ctx.called.setdefault(value, (name, ctx.builder.origin))
+        ctx.names.called.setdefault(value, (name, ctx.builder.origin))
     return made or value
 
 
@@ -357,12 +357,12 @@ def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | Non
             results = [renamed if r is value else r for r in op.results]
             following = [ir.substituted(later, {value: renamed}) for later in ctx.builder.ops[k + 1 :]]
             ctx.builder.ops[k:] = [op.rebuilt(op.operands, op.regions, results), *following]
-            if value in ctx.elements_of_views:
-                ctx.elements_of_views.add(renamed)
-            if value in ctx.shapes:
-                ctx.shapes[renamed] = ctx.shapes[value]
-                roots = ctx.roots[value]
-                ctx.roots[renamed] = frozenset(renamed if r is value else r for r in roots)
+            if value in ctx.numbers.of_views:
+                ctx.numbers.of_views.add(renamed)
+            if value in ctx.arrays.shapes:
+                ctx.arrays.shapes[renamed] = ctx.arrays.shapes[value]
+                roots = ctx.arrays.roots[value]
+                ctx.arrays.roots[renamed] = frozenset(renamed if r is value else r for r in roots)
             return renamed
         if op.regions:
             break

@@ -380,7 +380,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
 def _told_whose(ctx: Context, value: Value, is_pythons: bool) -> Value:
     """A value of which it is told whether it is Python's number or NumPy's."""
     if isinstance(value, ir.Var) and is_number(value):
-        ctx.whose[value] = is_pythons
+        ctx.numbers.whose[value] = is_pythons
     return value
 
 

@@ -126,7 +126,7 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
             if layout is not None:
                 for part, leaf, path in columns_of(layout):
                     own = name if part is None else parts_of_further[part]
-                    ctx.columns_at[own, leaf] = (name, path, True)
+                    ctx.arguments.columns[own, leaf] = (name, path, True)
 
         def variables(given: dict[str, Value]) -> dict[str, Value]:
             laid = {n: layout for n, layout in zip((*names, *further), layouts, strict=False) if layout is not None}
@@ -230,7 +230,7 @@ def _elaborated(
         for leaf in leaves:
             if isinstance(leaf.type, types.Array):
                 ctx.new_array(leaf)
-        ctx.given = frozenset(leaves)
+        ctx.arrays.given = frozenset(leaves)
         values = {name: value for name, (_, value) in zip(names, given, strict=True)}
         try:
             seen_by_body = variables(values)
@@ -259,7 +259,7 @@ def _elaborated(
             check_result(source, result)
         tree, yields = result_of(source, result)
         yields = [_owned(ctx, y, leaves) for y in yields]
-    naming = _Naming(ctx.called)
+    naming = _Naming(ctx.names.called)
     body = naming.region(ir.Region(leaves, tuple(ops), tuple(yields)))
     made = ir.Function(
         name=source.identifier,
@@ -270,23 +270,23 @@ def _elaborated(
         origin=source.origin(source.node),
         comments=source.comments,
     )
-    if ctx.holds_values:
+    if ctx.loop.holds_values:
         check_trips(made)
-    for key in ctx.given_at.keys() & ctx.heap.changed_in.keys():
-        argument_changed(source.function, ctx.given_at[key])
+    for key in ctx.arguments.at.keys() & ctx.heap.changed_in.keys():
+        argument_changed(source.function, ctx.arguments.at[key])
     called = zip(names, params, arg_types, strict=True)
     fixed = {leaf: name for name, tree, type_ in called for leaf in _read_only(tree, type_)}
     _check_stores(ctx, made, source, around, fixed)
     made, same = without_detached(made, fixed)
     kernel = ctx.kernel
     made = made if kernel is None else _yielding_what_it_stores(made, kernel.launched.axes + 1)
-    parts = ((name, origin, part) for name, origin, value in ctx.bound for part in parts_of(value))
+    parts = ((name, origin, part) for name, origin, value in ctx.names.bound for part in parts_of(value))
 
     def final(operand: ir.Operand) -> ir.Operand:
         return ir.substituted_operand(naming.operand(operand), same)
 
     bound = tuple((name, origin, final(part)) for name, origin, part in parts if isinstance(part, ir.Var | ir.Const))
-    derived = tuple((tuple(map(final, taken)), tuple(map(final, found))) for taken, found in ctx.derived)
+    derived = tuple((tuple(map(final, taken)), tuple(map(final, found))) for taken, found in ctx.names.derived)
     note(Elaborated(made, bound, derived))
     return define_undefined(made if kernel is not None else _without_side_effects(ctx, made, source))
 
@@ -386,7 +386,7 @@ def _same(ctx: Context, layout: Layout, value: Value) -> Value:
     assert isinstance(value, TupleValue | Record | GrowableList)
     ctx.heap.count += 1
     cell = Ref(ctx.heap.count)
-    ctx.given_same[cell] = layout.same, value
+    ctx.arguments.same[cell] = layout.same, value
     return dataclasses.replace(value, cell=cell)
 
 
@@ -394,7 +394,7 @@ def _of_extents(ctx: Context, array: Value, extents: Sequence[int]) -> Value:
     """An argument of extents that are known."""
     ctx.knows_extents = True
     for leaf in leaves_of(array):
-        ctx.shapes[leaf] = tuple(map(ir.integer, extents))
+        ctx.arrays.shapes[leaf] = tuple(map(ir.integer, extents))
     return array
 
 
@@ -534,8 +534,8 @@ def _without_side_effects(ctx: Context, function: ir.Function, source: FunctionS
             for path, leaf in _paths(tree):
                 if leaf in written:
                     argument_written(source.function, name, path)
-                    if path and (name, path[0]) in ctx.columns_at:
-                        argument_changed(source.function, ctx.columns_at[name, path[0]])
+                    if path and (name, path[0]) in ctx.arguments.columns:
+                        argument_changed(source.function, ctx.arguments.columns[name, path[0]])
     entry: list[ir.Op] = [
         ir.Call(callee=check_separate, args=pair, outs=(), effect=True, origin=None)
         for pair in itertools.combinations(arrays, 2)
@@ -574,15 +574,15 @@ def _body(
     with ctx.entered(frame):
         # (which may change what other names hold, and so makes another environment)
         if len(ctx.frames) == 1:
-            for cell, (_, state) in ctx.given_same.items():
+            for cell, (_, state) in ctx.arguments.same.items():
                 held_by(frame, cell, state)  # type: ignore[arg-type]
         own = {name: as_reference(frame, value) for name, value in env.items()}
         frame.constants = {name: v.value for name, v in env.items() if isinstance(v, ir.Const) and not ir.is_array(v)}
         frame.env.update(own)
         if len(ctx.frames) == 1:
-            ctx.given_at = {key: at for name, value in own.items() for key, at in _given_at(frame, value, name)}
+            ctx.arguments.at = {key: at for name, value in own.items() for key, at in _given_at(frame, value, name)}
             of_calls = (name for name, p in source.parameters.parameters.items() if isinstance(p.default, list | dict))
-            ctx.defaults = {frame.env[name]: name for name in of_calls if name in frame.env}
+            ctx.arguments.defaults = {frame.env[name]: name for name in of_calls if name in frame.env}
         found = _run_body(frame, source)
         is_loop = any(source is each for each in ctx.recursive.values())
         return returned(ctx, source, declared_result, found, is_loop), frame
@@ -760,7 +760,7 @@ def _inline(
             source = _without_recursion(ctx, own, source, is_local=False, owner=_owner(source, bound))
         ctx.call_places.append(ctx.here())
         if not is_rule:
-            ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
+            ctx.names.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
         result, frame = _body(ctx, source, bound, is_rule, weak)
         ctx.call_places.pop()
     if ctx.frames:
@@ -861,7 +861,7 @@ def _inline_derivative(ctx: Context, build: BuildDerivative, derivative: Any, ar
                 ctx.new_array(result, roots=None if base is None else ctx.roots_of(base))
     yields = [cloner.operand(y) for y in function.body.yields]
     if has_derivative(derivative):
-        ctx.derived.append((leaves, yields))
+        ctx.names.derived.append((leaves, yields))
     return _result_value(function.result, yields)
 
 

@@ -139,7 +139,7 @@ def _made(frame: Frame, node: cst.BaseExpression) -> tuple[ir.Made | str, tuple[
     """An argument of an exception that contains values known at run time, and these; None where there is no string for
     them, or where no error gets out with it."""
     ctx = frame.ctx
-    if frame.is_rule or ctx.kernel is not None or ctx.in_prange:
+    if frame.is_rule or ctx.kernel is not None or ctx.loop.in_prange:
         return None
     forget = control.as_it_is(frame)
     try:

@@ -325,8 +325,8 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
         if p.default is not None
     }
     frame.shared = (*frame.shared, *(name for name in nonlocals(node) if name not in frame.shared))
-    frame.ctx.holds_values |= bool(frame.ctx.loops)
-    return Static(LocalFunction(node, frame, defaults, frame.comprehensions, tuple(frame.ctx.loops)))
+    frame.ctx.loop.holds_values |= bool(frame.ctx.loop.around)
+    return Static(LocalFunction(node, frame, defaults, frame.comprehensions, tuple(frame.ctx.loop.around)))
 
 
 # ------------------------------------------------------------------------------------------------- operators

@@ -207,7 +207,7 @@ def _unique(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         raise frame.ctx.mismatch(
             "adjit.cuda.unique of a value that is not an array of integers", "Give it the array of indices."
         )
-    frame.ctx.distinct.add(array)
+    frame.ctx.arrays.distinct.add(array)
     return array
 
 

@@ -469,13 +469,13 @@ def _trips(
     def body() -> list[ir.Operand]:
         ctx.builder.origin = origin
         assign(frame, node.target, item(counter))
-        was_in_prange = ctx.in_prange
-        ctx.in_prange |= run.parallel
+        was_in_prange = ctx.loop.in_prange
+        ctx.loop.in_prange |= run.parallel
         try:
             with _of_so_many(ctx, run):
                 return _trip(frame, node, stops)
         finally:
-            ctx.in_prange = was_in_prange
+            ctx.loop.in_prange = was_in_prange
 
     def build(trips: control.Trips) -> ir.Op:
         region = trips.body(counter)
@@ -534,10 +534,10 @@ def _first_apart(
 @contextlib.contextmanager
 def _of_so_many(ctx: Context, run: Range) -> Iterator[None]:
     """Within it, a trip of a loop over that range is elaborated."""
-    outer = ctx.trips
-    ctx.trips = run.stop if run.start == ir.integer(0) and run.step == ir.integer(1) else None
+    outer = ctx.loop.trips
+    ctx.loop.trips = run.stop if run.start == ir.integer(0) and run.step == ir.integer(1) else None
     yield
-    ctx.trips = outer
+    ctx.loop.trips = outer
 
 
 def collected(frame: Frame, iterated: Value, each: Callable[[Value], Value] | None) -> List:
@@ -578,12 +578,12 @@ def take(
     frame: Frame, iterated: Value, do: Callable[[Value], ir.Operand | None], names: Sequence[str], stops: bool
 ) -> None:
     """Runs `do` on each item, in order, until it says that control has left, which it may if it `stops`."""
-    frame.ctx.taking += 1
+    frame.ctx.loop.taking += 1
     try:
         with running(frame, None, iterated):
             _take(frame, iterated, do, names, stops)
     finally:
-        frame.ctx.taking -= 1
+        frame.ctx.loop.taking -= 1
 
 
 def _take(
