@@ -1,5 +1,6 @@
 """Texts that are known as the program runs only: letters at an index, keys that are chosen."""
 
+import collections
 import linecache
 import re
 from typing import Any
@@ -133,7 +134,14 @@ def by_methods_without_an_owner(x):
     return x * sum(map(len, map(str.split, ("a b", "c")))) + x * x * float(str.strip(" 2.5 "))
 
 
-@pytest.mark.parametrize("function", [by_patterns, by_methods_without_an_owner])
+Pair = collections.namedtuple("Pair", "first second")
+
+
+def of_named_tuples(x):
+    return x * len(str(Pair(1, 2))) + x * x * float("{0.second}".format(Pair(1, 2.5))) * len("%s" % [Pair("a", ())])
+
+
+@pytest.mark.parametrize("function", [by_patterns, by_methods_without_an_owner, of_named_tuples])
 def test_patterns(function: Any) -> None:
     check(function, lambda: (0.7,), (0,), second=False)
 

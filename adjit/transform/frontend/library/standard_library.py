@@ -32,7 +32,7 @@ from adjit.transform.frontend.operations.records import Partial, method_of
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import Handler, operands_of, takes
 from adjit.transform.frontend.values.elementwise import copied, materialise
-from adjit.transform.frontend.values.fold import FUNCTIONS_OF_TEXTS, NAMED_TUPLES, TEXTS, execute, fold, is_constant
+from adjit.transform.frontend.values.fold import BUILTINS, NAMED_TUPLES, TEXTS, Pure, execute, fold, is_constant
 from adjit.transform.frontend.values.frame import Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.values import (
     GrowableList,
@@ -195,19 +195,14 @@ def _of_whole_numbers(callee: Callable[..., int], names: str, at_run_time: Calla
 # ---------------------------------------------------------------------------------------------------------------- texts
 
 
-def _of_text(function: Any) -> Handler:
-    """A method of a text, a pattern or a match, or a function of `re`, of what is known while compiling."""
-    return lambda frame, args, named: fold(frame.ctx, TEXTS, function, args, named)
-
-
-def _named_tuple(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    """collections.namedtuple: the class, which is made while compiling."""
-    return fold(frame.ctx, NAMED_TUPLES, collections.namedtuple, args, named)
+def _of_text(function: Any, pure: Pure = TEXTS) -> Handler:
+    """A function of texts, or one that makes a class of them, of what is known while compiling."""
+    return lambda frame, args, named: fold(frame.ctx, pure, function, args, named)
 
 
 def _text(frame: Frame, value: Value | None) -> Value:
     """str."""
-    return fold(frame.ctx, FUNCTIONS_OF_TEXTS, str, () if value is None else (value,))
+    return fold(frame.ctx, BUILTINS, str, () if value is None else (value,))
 
 
 def _letter(frame: Frame, value: Value) -> Value:
@@ -215,7 +210,7 @@ def _letter(frame: Frame, value: Value) -> Value:
     text = value.value if isinstance(value, Static) else None
     if is_constant(value) and not (isinstance(text, str) and len(text) == 1):
         raise frame.ctx.mismatch(f"ord of {describe(value)}", "Give one letter.")
-    return fold(frame.ctx, FUNCTIONS_OF_TEXTS, ord, (value,))
+    return fold(frame.ctx, BUILTINS, ord, (value,))
 
 
 def _callable(frame: Frame, value: Value) -> Value:
@@ -259,7 +254,7 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     itertools.takewhile: written(python.itertools.takewhile),
     itertools.dropwhile: written(python.itertools.dropwhile),
     itertools.groupby: written(python.itertools.groupby),
-    collections.namedtuple: _named_tuple,
+    collections.namedtuple: _of_text(collections.namedtuple, NAMED_TUPLES),
     callable: takes("callable", "obj", _callable),
     copy.copy: takes("copy.copy", "x", _copied),
     copy.deepcopy: takes("copy.deepcopy", "x memo?", _copied_deep),

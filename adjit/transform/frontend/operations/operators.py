@@ -32,6 +32,7 @@ from adjit.transform.frontend.values.fold import (
     ARRAYS_OF_TEXTS,
     BY_PERCENT,
     OPERATORS,
+    TEXTS,
     as_floats,
     execute,
     fold,
@@ -169,12 +170,10 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         return fold(ctx, ARRAYS_OF_TEXTS, callee, (left, right))
     if isinstance(left, Static) and isinstance(right, Static) and callee in (operator.eq, operator.ne):
         return ir.boolean(bool(callee(left.value, right.value)))
-    if callee is operator.add and _is_text(left) and _is_text(right):
-        return Static(left.value + right.value)
-    if callee is operator.mul and _is_text(left) and isinstance(right, ir.Const) and is_integer(right.type):
-        return Static(left.value * right.value)
-    if callee in _ORDERING and _is_text(left) and _is_text(right):
-        return ir.boolean(callee(left.value, right.value))
+    is_of_two = _is_text(left) and _is_text(right) and (callee is operator.add or callee in _ORDERING)
+    is_count = callee is operator.mul and isinstance(right, ir.Const) and is_integer(right.type)
+    if is_of_two or (_is_text(left) and is_count):
+        return fold(ctx, TEXTS, callee, (left, right))
     if callee in (operator.eq, operator.ne) and (isinstance(left, Static) or isinstance(right, Static)):
         if is_array(left) or is_array(right):
             raise ctx.unsupported(

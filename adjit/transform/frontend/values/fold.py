@@ -35,6 +35,7 @@ from adjit.transform.frontend.values.frame import Context, wrap
 from adjit.transform.frontend.values.values import (
     WHERE_TEXTS_GO,
     Complex,
+    Fields,
     Record,
     SliceValue,
     Static,
@@ -63,7 +64,8 @@ def constant(value: Value, refused: Callable[[Value], Exception] = Unknown, is_f
         return value.value.array if isinstance(value.value, StringArray) else value.value
     if isinstance(value, TupleValue):
         items = [constant(one, refused, is_frozen) for one in value.items]
-        return items if value.is_list and not is_frozen else tuple(items)
+        kind = value.fields.of if isinstance(value.fields, Fields) and not is_frozen else tuple
+        return items if value.is_list and not is_frozen else tuple.__new__(kind, items)
     if is_frozen:
         raise refused(value)
     if isinstance(value, Record) and value.of is None:
@@ -141,7 +143,7 @@ TEXTS = Pure(
     "See Python's documentation of str and re.",
 )
 BY_PERCENT = Pure(lambda callee, args: "a string by `%`", _in_texts, "See Python's documentation.")
-FUNCTIONS_OF_TEXTS = Pure(lambda callee, args: callee.__name__, _in_texts, "See Python's documentation.")
+BUILTINS = Pure(lambda callee, args: callee.__name__, _in_texts, "See Python's documentation.")
 NAMED_TUPLES = Pure(lambda callee, args: "collections.namedtuple", _in_texts, "See Python's collections.")
 
 
