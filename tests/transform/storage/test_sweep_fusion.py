@@ -16,7 +16,7 @@ from adjit.transform.strategy import CHEAPEST
 @pytest.fixture(autouse=True)
 def _without_lanes(monkeypatch):
     """What is looked at here stands before trips are laid into lanes."""
-    monkeypatch.setattr(steps, "lay_lanes", lambda function, values, _: function)
+    monkeypatch.setattr(steps, "lay_lanes", lambda function, values, strategy: function)
 
 
 def loops(source):

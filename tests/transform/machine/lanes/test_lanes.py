@@ -35,11 +35,11 @@ def run(source, arguments):
 
 def sources(function, wrt, arguments, monkeypatch, of=adjit.value_and_grad, where=WHEREVER):
     """The source with lanes wherever there can be, and without."""
-    monkeypatch.setattr(steps, "lay_lanes", lambda made, values, _: lay_lanes(made, values, where))
+    monkeypatch.setattr(steps, "lay_lanes", lambda made, values, strategy: lay_lanes(made, values, where))
     # the order of sums of array statements is that of their loops, which lanes keep
     in_order = {"vectormath": False, "strategy": Strategy(without=frozenset({"sums"}))}
     with_lanes = of(function, wrt=wrt, **in_order).source(*arguments, tuned=True)
-    monkeypatch.setattr(steps, "lay_lanes", lambda made, values, _: made)
+    monkeypatch.setattr(steps, "lay_lanes", lambda made, values, strategy: made)
     return with_lanes, of(function, wrt=wrt, **in_order).source(*arguments, tuned=True)
 
 
