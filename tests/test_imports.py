@@ -43,8 +43,8 @@ MAY_IMPORT = {
     "transform.strategy transform.sweeps",
     "transform.gpu.kernels": f"{TOOLS} errors runtime.cuda runtime.library transform.derive transform.frontend "
     "transform.frontend.library transform.source transform.strategy transform.sweeps",
-    "transform.kinds": f"{TOOLS} errors notation transform.derive transform.machine.threads transform.source "
-    "transform.sweeps",
+    "transform.kinds": f"{TOOLS} errors notation transform.derive transform.derive.jacobians "
+    "transform.machine.threads transform.source transform.sweeps",
     "transform.gpu": f"{TOOLS} errors runtime.library transform.emit transform.gpu.blocks transform.gpu.sums "
     "transform.machine.lanes transform.sweeps.clears",
     "transform.gpu.sums": f"{TOOLS} transform.gpu.blocks",
@@ -53,6 +53,8 @@ MAY_IMPORT = {
     "transform.sweeps": f"{TOOLS} errors notation runtime.library transform.derive transform.frontend.values "
     "transform.storage transform.strategy transform.sweeps.clears transform.sweeps.gather",
     "transform.storage": f"{TOOLS} errors runtime.library transform.derive transform.strategy",
+    "transform.derive.jacobians": f"{TOOLS} rules runtime.library transform.derive transform.frontend.values "
+    "transform.frontend.walk transform.source",
     "transform.derive": f"{TOOLS} errors rules runtime.library transform.frontend.values transform.frontend.walk "
     "transform.source",
     "transform.sweeps.gather": TOOLS,

@@ -5,9 +5,10 @@ In: a function, and arguments at each call. Out: a matrix, or a tree of them.
     jacobian(residual, sparse=True)(u)      a tridiagonal one of 10^5 unknowns: three directions, one sweep
 
 A call asks which pattern holds for its arguments (`Sparsity`), and runs the derivative that makes its entries
-(`transform/derive/compressed_jacobian.py`). The pattern comes from a run that propagates sets of columns
-(`transform/derive/sparsity_patterns.py`). The run also finds the arguments whose values may change the pattern. The
-pattern is found again where such an argument has other values, and new entries are added to the known ones.
+(`transform/derive/jacobians/compressed_jacobian.py`). The pattern comes from a run that propagates sets of columns
+(`transform/derive/jacobians/sparsity_patterns.py`). The run also finds the arguments whose values may change the
+pattern. The pattern is found again where such an argument has other values, and new entries are added to the known
+ones.
 """
 
 from __future__ import annotations

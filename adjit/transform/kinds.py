@@ -25,15 +25,20 @@ from adjit.transform import ir
 from adjit.transform.analysis import effects
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.derive import Compiler, forward, is_exchange, reverse, with_places
-from adjit.transform.derive.batched_directions import several_seeds, several_tangents
-from adjit.transform.derive.compressed_jacobian import Plan, compressed_columns, compressed_rows, compressed_whole_rows
 from adjit.transform.derive.forward import taylor
 from adjit.transform.derive.intermediates import shifted
-from adjit.transform.derive.jacobian import Changed, by_columns, by_rows, by_whole_rows
+from adjit.transform.derive.jacobians.batched_directions import several_seeds, several_tangents
+from adjit.transform.derive.jacobians.compressed_jacobian import (
+    Plan,
+    compressed_columns,
+    compressed_rows,
+    compressed_whole_rows,
+)
+from adjit.transform.derive.jacobians.jacobian import Changed, by_columns, by_rows, by_whole_rows
+from adjit.transform.derive.jacobians.sparsity_patterns import index_sets
+from adjit.transform.derive.jacobians.vmap import element_type, mapped
 from adjit.transform.derive.mirror import Sweeps
 from adjit.transform.derive.rounding import rounded
-from adjit.transform.derive.sparsity_patterns import index_sets
-from adjit.transform.derive.vmap import element_type, mapped
 from adjit.transform.ir.types import part_type, tuple_parts, typed_const, unliteral
 from adjit.transform.machine.threads import threaded
 from adjit.transform.rewrite.simplify import simplify

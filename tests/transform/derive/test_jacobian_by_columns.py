@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.transform.derive.jacobian import WIDEST
+from adjit.transform.derive.jacobians.jacobian import WIDEST
 from adjit.transform.strategy import CHEAPEST
 
 SIZES = [1, 2, 3, 8, 9, 16, 17, 30, 33]

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from adjit.transform import ir
 from adjit.transform.derive.directions import Directions, Tangent, extents
 from adjit.transform.derive.forward import Tangents
-from adjit.transform.derive.jacobian import Changed, Chunked, Shape, together, unheard
-from adjit.transform.derive.multi_seed import Copies
+from adjit.transform.derive.jacobians.jacobian import Changed, Chunked, Shape, together, unheard
+from adjit.transform.derive.jacobians.multi_seed import Copies
 from adjit.transform.frontend.walk.entry import BuildDerivative, without_comments
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 

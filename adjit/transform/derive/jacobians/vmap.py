@@ -21,7 +21,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.derive.directions import extents
-from adjit.transform.derive.jacobian import unheard
+from adjit.transform.derive.jacobians.jacobian import unheard
 from adjit.transform.frontend.walk.entry import without_comments
 from adjit.transform.ir.types import array_type, array_type_of, slice_type
 

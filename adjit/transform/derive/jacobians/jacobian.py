@@ -39,7 +39,7 @@ from adjit.transform.analysis.integers import emit_integer
 from adjit.transform.derive.adjoints import bar_name
 from adjit.transform.derive.directions import SUFFIX, Directions, NotTogether, Tangent, extents, in_memory
 from adjit.transform.derive.forward import Tangents
-from adjit.transform.derive.multi_seed import Copies, repeated
+from adjit.transform.derive.jacobians.multi_seed import Copies, repeated
 from adjit.transform.derive.rule_bodies import context
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.arrays import allocated_part

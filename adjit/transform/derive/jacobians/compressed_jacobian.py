@@ -27,7 +27,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.derive.directions import SUFFIX, NotTogether, Tangent, extents, in_memory
 from adjit.transform.derive.forward import Tangents
-from adjit.transform.derive.jacobian import ByRows, Changed, Matrices, Numbered, Shape
+from adjit.transform.derive.jacobians.jacobian import ByRows, Changed, Matrices, Numbered, Shape
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.values import dtype
 from adjit.transform.frontend.walk.entry import BuildDerivative
