@@ -27,7 +27,7 @@ from adjit.transform.machine.vectors import (
     search_extrema,
     vectorise,
 )
-from adjit.transform.rewrite.passes import Pass, run
+from adjit.transform.rewrite.passes import Pass, run_passes
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.rewrite.views import see_through_views
 from adjit.transform.strategy import Strategy
@@ -51,7 +51,7 @@ def tune(
         return function
     if strategy.tuned and not (is_half and is_parallel):
         # views of the rules' own; what threads make sees its chunk through views
-        function = run((Pass("direct", see_through_views, then=simplify),), function)
+        function = run_passes((Pass("direct", see_through_views, then=simplify),), function)
     made = function if is_half else threaded(function, values, is_parallel, strategy)
     if not strategy.tuned:
         return made
@@ -71,4 +71,4 @@ def tune(
         Pass("hoisting", hoist_scratch, uses("hoist")),
         Pass("fused products", partial(fuse_products, values=values), uses("contract")),
     )
-    return run(passes, made)
+    return run_passes(passes, made)

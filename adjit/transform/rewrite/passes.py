@@ -1,6 +1,6 @@
 """Passes in a table: what is done to a function, one after the other.
 
-    run((Pass("short sums", write_out, then=simplify), Pass("hoisting", hoist_scratch, uses("hoist"))), function)
+    run_passes((Pass("short sums", write_out, then=simplify), Pass("hoisting", hoist_scratch, uses("hoist"))), function)
 
 In: a row a pass, a function. Out: the function after all of them.
 """
@@ -25,7 +25,7 @@ class Pass(NamedTuple):
     then: Step = lambda changed: changed
 
 
-def run(passes: Iterable[Pass], function: ir.Function) -> ir.Function:
+def run_passes(passes: Iterable[Pass], function: ir.Function) -> ir.Function:
     """The function after these passes, seen to after each that changes it."""
     for step in passes:
         changed = step.function(function) if step.when else function

@@ -19,7 +19,7 @@ from adjit.transform.derive.mirror import Sweeps
 from adjit.transform.rewrite.cheap_elements import substitute_elements
 from adjit.transform.rewrite.define_undefined import defined_between_sweeps
 from adjit.transform.rewrite.notes import note, recording
-from adjit.transform.rewrite.passes import Pass, run
+from adjit.transform.rewrite.passes import Pass, run_passes
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.rewrite.verified import checked
 from adjit.transform.storage import Joint, are_kept, fuse, join, leave_room, requests_for, with_versions
@@ -57,7 +57,7 @@ def both_sweeps(
     joint, made = _stored(sweeps, extra, with_value, limit, strategy, strategy.uses("fuse"))
     made = around(made)
     promote = partial(promote_sums, shadows=joint.shadows.values())
-    made = run((Pass("promotion", promote, strategy.uses("promote")),), made)
+    made = run_passes((Pass("promotion", promote, strategy.uses("promote")),), made)
     return _finished(made, limit, strategy, is_joint=True)
 
 
@@ -118,7 +118,7 @@ def _finished(function: ir.Function, limit: int | None, strategy: Strategy, is_j
         *(_gathering(strategy, is_joint) if strategy.tuned else (Pass("simplified", simplify),)),
         Pass("limit", lambda made: simplify(leave_room(made)), limit is not None),
     )
-    return run(passes, function)
+    return run_passes(passes, function)
 
 
 def _gathering(strategy: Strategy, is_joint: bool) -> Sequence[Pass]:
