@@ -10,11 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 
-def filter(predicate: Any, iterable: Any) -> Any:
+def filter(function: Any, iterable: Any) -> Any:
     """Python's filter."""
     for item in iterable:
-        if item if predicate is None else predicate(item):
+        if item if function is None else function(item):
             yield item
+
+
+def sum(iterable: Any, start: Any = 0) -> Any:
+    """Python's sum."""
+    total = start
+    for item in iterable:
+        total = total + item
+    return total
 
 
 def any(iterable: Any) -> Any:

@@ -77,6 +77,12 @@ def opened_stream(frame: Frame, value: Value) -> Value:
     return opened_stream(frame, stream.make(frame))
 
 
+def at_once(frame: Frame, value: Value) -> Value:
+    """The list of what a generator gives, of one whose items may be made at once; anything else as it is."""
+    stream = as_stream(value)
+    return value if stream is None or not stream.ends else _unchanging(frame, "a loop over", value, all_of_stream)
+
+
 def all_of_stream(frame: Frame, value: Value) -> Value:
     """What an iterator runs over, or the list of what a generator gives; what is neither, as it is."""
     value = opened_stream(frame, value)
@@ -169,8 +175,8 @@ def _either(frame: Frame, one: ir.Operand, other: Callable[[], ir.Operand]) -> i
 
 
 def asked_one_by_one(frame: Frame, name: str, value: Value) -> Value:
-    """The same for `any` and `all`, which stop in the midst: nothing may change on the way but what is run through."""
-    return _unchanging(frame, f"{name} of", value, all_of_stream)
+    """What `any` or `all` of an iterator runs over, which stops in the midst: nothing else may change on the way."""
+    return _unchanging(frame, f"{name} of", value, opened_stream)
 
 
 def opened_in_turns(frame: Frame, value: Value) -> Value:

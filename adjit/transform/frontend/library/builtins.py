@@ -23,7 +23,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.frontend.arrays import indexing
-from adjit.transform.frontend.heap.iterators import at_most, opened_in_turns, opened_stream
+from adjit.transform.frontend.heap.iterators import at_most, at_once, opened_in_turns, opened_stream
 from adjit.transform.frontend.heap.lists import contents, elements
 from adjit.transform.frontend.heap.record_arrays import is_records, rows
 from adjit.transform.frontend.heap.references import current, current_view
@@ -157,6 +157,8 @@ def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if named or not isinstance(strict, ir.Const):
         raise ctx.unsupported("zip with these arguments", "Give the iterables, and strict=True if needed.")
     args = [opened_in_turns(frame, _of_object(frame, one)) for one in args]
+    if strict.value or sum(as_stream(one) is not None for one in args) > 1:
+        args = [at_once(frame, one) for one in args]
     if any(as_stream(one) is not None for one in args):
         if strict.value:
             raise ctx.unsupported(

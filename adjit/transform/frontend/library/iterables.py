@@ -21,14 +21,21 @@ import numpy as np
 from adjit.rules import python
 from adjit.transform import ir
 from adjit.transform.frontend.arrays import indexing
-from adjit.transform.frontend.heap.iterators import at_most, of_items, opened_in_turns, opened_stream, seen_through
+from adjit.transform.frontend.heap.iterators import (
+    at_most,
+    at_once,
+    of_items,
+    opened_in_turns,
+    opened_stream,
+    seen_through,
+)
 from adjit.transform.frontend.heap.lists import elements, joined
 from adjit.transform.frontend.heap.mutation_during_iteration import is_run_through
 from adjit.transform.frontend.heap.references import as_reference, mutate
 from adjit.transform.frontend.library.builtins import known_items, length, part_of_range
-from adjit.transform.frontend.library.ordering import written
+from adjit.transform.frontend.library.ordering import generator, written
 from adjit.transform.frontend.operations.containers import append, get_item, to_list
-from adjit.transform.frontend.operations.control import REDUCED, conditional, either_value
+from adjit.transform.frontend.operations.control import REDUCED, conditional, either_value, tried
 from adjit.transform.frontend.operations.operators import binary, both, either, truth
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.argument_binding import Handler, dtype_argument, takes
@@ -103,6 +110,7 @@ def _map(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         raise frame.ctx.unsupported("map with these arguments", "Give a function and its arguments.")
     function, *columns = args
     columns = [opened_stream(frame, column) for column in columns]
+    columns = [at_once(frame, column) for column in columns] if len(columns) > 1 else columns
     if len(columns) == 1 and (stream := as_stream(columns[0])) is not None:
         return seen_through(stream, lambda one: frame.ctx.call(frame, function, [one], {}))
     if len(columns) == 1:
@@ -280,23 +288,6 @@ def _chained(frame: Frame, iterable: Value) -> Value:
         append(frame, made, one)
 
     frame.ctx.for_each(frame, whole, lambda row: frame.ctx.for_each(frame, row, add, ()), ())
-    return dereference(frame.env, cell)
-
-
-def _filter(frame: Frame, function: Value, iterable: Value) -> Value:
-    """filter."""
-    ctx, cell = frame.ctx, as_reference(frame, TupleValue((), is_list=True))
-
-    def add(one: Value) -> None:
-        made = dereference(frame.env, cell)
-        assert is_list(made)
-        append(frame, made, one)
-
-    def test(one: Value) -> None:
-        held = truth(frame, one if function == Static(None) else ctx.call(frame, function, [one], {}))
-        conditional(frame, held, lambda: add(materialise(ctx, one)), lambda: None)
-
-    ctx.for_each(frame, unordered(iterable), test, ())
     return dereference(frame.env, cell)
 
 
@@ -512,6 +503,7 @@ def _pairwise(frame: Frame, iterable: Value) -> Value:
 def _islice(frame: Frame, iterable: Value, *ends: Value | None) -> Value:
     """itertools.islice."""
     ctx, iterable = frame.ctx, opened_in_turns(frame, iterable)
+    iterable = iterable if len(ends) == 1 else at_once(frame, iterable)
     stream = as_stream(iterable)
     given = [None if end in (None, Static(None)) else as_index(frame.ctx, end, "an end") for end in ends if end]
     span = ir.Span(None, given[0]) if len(given) == 1 else ir.Span(*given)
@@ -555,11 +547,20 @@ RUNNING_THROUGH = frozenset((
     itertools.filterfalse, itertools.compress,
 ))  # fmt: skip
 
+
+def _sum_in_turn(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value | None:
+    """sum; None of items that 0 cannot be added to in a loop, such as arrays: these are summed as a list."""
+    found: list[Value] = []
+    is_sum = tried(frame, lambda: found.append(written(python.builtins.sum)(frame, args, named)))
+    return found[0] if is_sum else None
+
+
 # What does so where one of its arguments is a generator; of lists it makes lists.
-_IN_TURN: dict[Any, Handler] = {
+_IN_TURN: dict[Any, Callable[..., Value | None]] = {
     any: written(python.builtins.any),
     all: written(python.builtins.all),
-    filter: written(python.builtins.filter),
+    filter: generator(python.builtins.filter),
+    sum: _sum_in_turn,
     itertools.chain: written(python.itertools.chain),
     itertools.starmap: written(python.itertools.starmap),
 }
@@ -574,7 +575,7 @@ def in_turn(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str
 ITERABLES: dict[Any, Handler] = {
     reversed: takes("reversed", "sequence", _reversed),
     map: _map,
-    filter: takes("filter", "function iterable", _filter),
+    filter: generator(python.builtins.filter),
     any: _of_all("any"),
     all: _of_all("all"),
     functools.reduce: takes("functools.reduce", "function iterable initial?", _reduce),

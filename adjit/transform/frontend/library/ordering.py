@@ -10,6 +10,7 @@ In: the values of a call. Out: a list in order, an item, or the list of a heap w
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import functools
 import heapq
 import itertools
@@ -32,16 +33,19 @@ from adjit.transform.frontend.values.elementwise import as_lazy, materialise, op
 from adjit.transform.frontend.values.frame import Frame
 from adjit.transform.frontend.values.library_calls import whole_call
 from adjit.transform.frontend.values.values import (
+    ENDLESS,
     LEAF,
     GrowableList,
     Index,
     Lazy,
     List,
     Method,
+    Range,
     SliceValue,
     Static,
     TupleValue,
     Value,
+    as_stream,
     describe,
     is_array,
     is_list,
@@ -62,6 +66,23 @@ def written(function: Callable[..., Any]) -> Handler:
         return frame.ctx.inline(function, given, keywords, True, False)
 
     return handle
+
+
+def generator(function: Callable[..., Any]) -> Handler:
+    """The same of a generator: of what ends, its items may be made at once."""
+    inlined = written(function)
+
+    def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+        stream = as_stream(inlined(frame, args, named))
+        assert stream is not None
+        return Static(dataclasses.replace(stream, ends=all(map(_ends, (*args, *named.values())))))
+
+    return handle
+
+
+def _ends(value: Value) -> bool:
+    stream = as_stream(value)
+    return stream.ends if stream is not None else not isinstance(value, Range) or value.stop != ENDLESS
 
 
 def _is_none(value: Value | None) -> bool:

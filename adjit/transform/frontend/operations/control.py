@@ -716,9 +716,9 @@ def is_short(frame: Frame, run: Callable[[], None], most: int) -> bool:
 def as_it_is(frame: Frame) -> Callable[[], None]:
     """What brings all back to where it is now."""
     ctx = frame.ctx
-    before, state, depth = dict(frame.env), (frame.in_loop, frame.earlier, frame.sought), len(ctx.active_calls)
+    before, state = dict(frame.env), (frame.in_loop, frame.earlier, frame.sought)
     held = ctx.frame, ctx.node, ctx.builder.origin, ctx.loop.in_prange, ctx.loop.trips, len(ctx.names.bound)
-    places, rules = len(ctx.call_places), len(ctx.decomposed)
+    calls, places, rules = list(ctx.active_calls), list(ctx.call_places), len(ctx.decomposed)
     of_frame = frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source
     heap = ctx.heap.snapshot()
 
@@ -727,7 +727,8 @@ def as_it_is(frame: Frame) -> Callable[[], None]:
         ctx.frame, ctx.node, ctx.builder.origin, ctx.loop.in_prange, ctx.loop.trips, bound = held
         ctx.heap = heap
         frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source = of_frame
-        del ctx.active_calls[depth:], ctx.call_places[places:], ctx.names.bound[bound:], ctx.decomposed[rules:]
+        ctx.active_calls[:], ctx.call_places[:] = calls, places
+        del ctx.names.bound[bound:], ctx.decomposed[rules:]
 
     return forget
 

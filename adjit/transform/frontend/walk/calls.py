@@ -359,9 +359,10 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return found
     if not is_held and not (_is_hashable(callee) and (callee in RUNNING_THROUGH or callee in LAZY)):
         if callee in (any, all):
-            if (found := in_turn(frame, callee, args, named)) is not None:
-                return found
             args = [asked_one_by_one(frame, callee.__name__, a) for a in args]
+        args = [opened_stream(frame, a) for a in args]
+        if _is_hashable(callee) and (found := in_turn(frame, callee, args, named)) is not None:
+            return found
         args = [all_of_stream(frame, a) for a in args]
         named = {name: all_of_stream(frame, value) for name, value in named.items()}
     if _is_hashable(callee) and callee in OF_LISTS:

@@ -63,6 +63,7 @@ from adjit.transform.frontend.values.values import (
     Static,
     TupleValue,
     Value,
+    as_stream,
     describe,
     fields_of,
     is_array,
@@ -807,13 +808,14 @@ def _called_by_itself(ctx: Context) -> object | None:
     return next((each for each, count in under_way.items() if count > 1 and each not in ctx.recursive), None)
 
 
-def _told_apart(ctx: Context, bound: Mapping[str, Value]) -> tuple[tuple[Static, ...], tuple[tuple[str, object], ...]]:
-    """The functions that a call is made with, the constants, how tuples and objects are put together, and extents where
-    they are known.
+def _told_apart(ctx: Context, bound: Mapping[str, Value]) -> tuple[tuple[Value, ...], tuple[tuple[str, object], ...]]:
+    """The functions and generators that a call is made with, the constants, how tuples and objects are put together,
+    and extents where they are known.
 
     A call within it with other ones may come to its end.
     """
-    functions = tuple(f for value in bound.values() for part in parts_of(value) for f in functions_in(part))
+    parts = [part for value in bound.values() for part in parts_of(value)]
+    functions = tuple(f for part in parts for f in ((part,) if as_stream(part) else functions_in(part)))
     known = [(name, value) for name, value in bound.items() if isinstance(value, ir.Const)]
     texts = [(name, v.value) for name, v in bound.items() if isinstance(v, Static) and isinstance(v.value, str)]
     built = ((name, structure(v)) for name, v in bound.items() if isinstance(v, TupleValue | Record))
