@@ -132,7 +132,11 @@ def _in_user(frame: Frame, giving: Giving) -> Iterator[None]:
 
 def carried(frame: Frame, node: cst.CSTNode) -> tuple[list[str], bool]:
     """What a loop of a generator carries for who runs through it, and whether that may end it."""
+    return ([], False) if frame.giving is None or yield_in(node) is None else handed_on_by(frame)
+
+
+def handed_on_by(frame: Frame) -> tuple[list[str], bool]:
+    """The same of a loop with a `yield`."""
     giving = frame.giving
-    if giving is None or yield_in(node) is None:
-        return [], False
+    assert giving is not None
     return [*(CALLERS + name for name in giving.names), *([RETURN] if giving.stops else [])], giving.stops

@@ -186,6 +186,13 @@ class Context(abc.ABC):
         if caller is not None:
             caller.env.update(frame.lists())
 
+    @contextlib.contextmanager
+    def away(self) -> Iterator[None]:
+        """Within it something else is elaborated; afterwards the expression at hand is that of before."""
+        outer = self.frame, self.node, self.builder.origin
+        yield
+        self.frame, self.node, self.builder.origin = outer
+
     @property
     def is_plain(self) -> bool:
         """Whether NumPy's and Python's arithmetic counts: in the user's functions that numba does not compile."""

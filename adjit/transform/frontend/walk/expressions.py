@@ -25,7 +25,7 @@ from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
 from adjit.transform.frontend.arrays import indexing
 from adjit.transform.frontend.arrays.grid_subscripts import ON_GRIDS, Ends, on_grid
-from adjit.transform.frontend.heap.iterators import all_of_stream, of_items
+from adjit.transform.frontend.heap.iterators import all_of_stream, of_items, opened_stream
 from adjit.transform.frontend.heap.lists import columns, contents, elements, joined
 from adjit.transform.frontend.heap.mutation_during_iteration import looked_at
 from adjit.transform.frontend.heap.record_arrays import field_of, has_fields, is_records, part_of_records
@@ -777,11 +777,11 @@ def _generated(frame: Frame, node: cst.GeneratorExp) -> Value:
     first = first if as_stream(first) is None else as_reference(frame, first)
 
     def make(user: Frame) -> Value:
-        ctx = user.ctx
+        ctx, begun = user.ctx, opened_stream(user, current_view(user, first))
         if user is frame:
-            return ctx.comprehension(frame, node, first=current_view(user, first))
+            return ctx.comprehension(frame, node, first=begun)
         with ctx.entered(frame):
-            return ctx.comprehension(frame, node, first=current_view(frame, first))
+            return ctx.comprehension(frame, node, first=begun)
 
     return of_items(frame.ctx, "a generator expression", make, through=looked_at(first))
 

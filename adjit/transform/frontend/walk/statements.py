@@ -35,7 +35,7 @@ from adjit.transform.frontend.library import dicts_and_sets
 from adjit.transform.frontend.library.builtins import iteration, known_items, length
 from adjit.transform.frontend.operations import control
 from adjit.transform.frontend.operations.containers import append, exhaust
-from adjit.transform.frontend.operations.generators import carried, give
+from adjit.transform.frontend.operations.generators import carried, generated, give, handed_on_by
 from adjit.transform.frontend.operations.operators import truth
 from adjit.transform.frontend.operations.records import delete_attribute
 from adjit.transform.frontend.operations.seeded_generators import after_draws
@@ -688,9 +688,42 @@ def comprehension(
 ) -> Value:
     """`[elt for target in iter if test ...]`, the names of which are its own.
 
-    `is_first_alone`: nothing is computed after the first item. `first`: what the first clause runs over.
+    `is_first_alone`: nothing is computed after the first item. `first`: what the first clause runs over; over a
+    generator, a generator expression is one.
     """
+    stream = None if first is None else as_stream(first)
+    if stream is not None and not contains(node, cst.NamedExpr):
+        return _generator_expression(frame, node, stream)
     made = as_reference(frame, TupleValue((), is_list=True))
+    has_one = (lambda: truth(frame, dereference(frame.env, made))) if is_first_alone else None
+    _each_in_clauses(frame, node, lambda one: _append(frame, made, one), first, (), has_one)
+    return dereference(frame.env, made)
+
+
+def _generator_expression(frame: Frame, node: cst.ListComp | cst.GeneratorExp, first: Stream) -> Value:
+    """What a generator expression over a generator gives."""
+    own = Frame(frame.ctx, frame.source, frame.is_rule, frame.weak)
+    own.home, own.kept, own.comprehensions = frame, frame.kept, frame.comprehensions
+
+    def run() -> None:
+        names, stops = handed_on_by(own)
+        gone = functools.partial(control.flag, own, control.RETURN) if stops else None
+        _each_in_clauses(own, node, functools.partial(give, own), Static(first), names, gone)
+
+    made = as_stream(generated(own, "a generator expression", run, frame.ctx.away, frame.visible))
+    assert made is not None
+    return Static(dataclasses.replace(made, ends=first.ends))
+
+
+def _each_in_clauses(
+    frame: Frame,
+    node: cst.ListComp | cst.GeneratorExp,
+    do: Callable[[Value], None],
+    first: Value | None,
+    names: Sequence[str],
+    is_enough: Callable[[], ir.Operand] | None,
+) -> None:
+    """Runs `do` on each item of a comprehension, which may change `names`, until there are enough."""
     own = assigned([cst.AssignTarget(clause.target) for clause in clauses(node.for_in)]).names
     outer = {name: frame.env[name] for name in own if name in frame.env}
     if several := [name for name, value in outer.items() if isinstance(value, ClosureCell)]:
@@ -704,16 +737,17 @@ def comprehension(
 
         def trip(one: Value) -> ir.Operand | None:
             sought(one)
-            return truth(frame, dereference(frame.env, made)) if is_first_alone else None
+            return None if is_enough is None else is_enough()
 
         iterated = first if part is node.for_in else None
-        take(frame, evaluate(frame, part.iter) if iterated is None else iterated, trip, (), is_first_alone)
+        iterated = evaluate(frame, part.iter) if iterated is None else iterated
+        take(frame, iterated, trip, names, is_enough is not None)
 
     def run(parts: Sequence[cst.CompFor]) -> None:
         if parts:
             clause(parts[0], lambda: run(parts[1:]))
         else:
-            _append(frame, made, evaluate_or_none(frame, node.elt))
+            do(evaluate_or_none(frame, node.elt))
 
     local, around = frame.local_names, frame.comprehensions
     here = Names(frozenset(own))
@@ -724,7 +758,6 @@ def comprehension(
     for name in own:
         frame.env.pop(name, None)
     frame.env.update(outer)
-    return dereference(frame.env, made)
 
 
 def _where(frame: Frame, tests: Sequence[cst.BaseExpression], then: Callable[[], None]) -> None:
