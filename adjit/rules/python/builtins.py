@@ -27,18 +27,22 @@ def sum(iterable: Any, start: Any = 0) -> Any:
 
 def any(iterable: Any) -> Any:
     """Python's any."""
-    for item in iterable:  # noqa: SIM110
+    found = False
+    for item in iterable:
         if item:
-            return True
-    return False
+            found = True
+            break
+    return found
 
 
 def all(iterable: Any) -> Any:
     """Python's all."""
-    for item in iterable:  # noqa: SIM110
+    found = True
+    for item in iterable:
         if not item:
-            return False
-    return True
+            found = False
+            break
+    return found
 
 
 def pow(base: int, exponent: int, modulus: int) -> int:

@@ -87,3 +87,34 @@ def groupby(iterable: Any, key: Any = None) -> Any:
         if k == len(items) or keys[k] != keys[begin]:
             yield keys[begin], items[begin:k]
             begin = k
+
+
+def product(columns: Any) -> Any:
+    """itertools.product, of a tuple of what the items are taken of."""
+    if len(columns) == 0:
+        yield ()
+    else:
+        for item in columns[0]:
+            for rest in product(columns[1:]):
+                yield (item, *rest)
+
+
+def combinations(count: int, r: int, begin: int = 0) -> Any:
+    """The places of itertools.combinations among so many, from one on."""
+    if r == 0:
+        yield ()
+    else:
+        for k in range(begin, count):
+            for rest in combinations(count, r - 1, k + 1):
+                yield (k, *rest)
+
+
+def permutations(count: int, r: int, taken: Any = ()) -> Any:
+    """The places of itertools.permutations among so many, without those that are taken."""
+    if r == 0:
+        yield ()
+    else:
+        for k in range(count):
+            if k not in taken:
+                for rest in permutations(count, r - 1, (*taken, k)):
+                    yield (k, *rest)

@@ -8,6 +8,7 @@ In: how it is run through. Out: a value, and others that run through it: enumera
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -83,6 +84,13 @@ def at_once(frame: Frame, value: Value) -> Value:
     return value if stream is None or not stream.ends else _unchanging(frame, "a loop over", value, all_of_stream)
 
 
+def in_one_loop(frame: Frame, value: Value) -> Value:
+    """The list of what a generator gives that has nested loops; anything else as it is."""
+    value = opened_stream(frame, value)
+    stream = as_stream(value)
+    return value if stream is None or not stream.nests else at_once(frame, value)
+
+
 def all_of_stream(frame: Frame, value: Value) -> Value:
     """What an iterator runs over, or the list of what a generator gives; what is neither, as it is."""
     value = opened_stream(frame, value)
@@ -111,7 +119,7 @@ def seen_through(stream: Stream, each: Callable[[Value], Value]) -> Value:
     def run(user: Frame, taking: Taking) -> None:
         take_all(user, stream, taking._replace(do=lambda one: taking.do(each(one))))
 
-    return of_run(stream.__name__, run)
+    return Static(dataclasses.replace(stream, run=run, spent=None))
 
 
 def at_most(

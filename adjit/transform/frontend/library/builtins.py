@@ -127,7 +127,9 @@ def _enumerate(frame: Frame, iterable: Value, first: Value | None) -> Value:
     iterable = opened_stream(frame, _of_object(frame, iterable))
     if (stream := as_stream(iterable)) is not None:
         counter = Range(start or ir.integer(0), ENDLESS, ir.integer(1))
-        return at_most(frame, stream, None, lambda one, k: TupleValue((_item(frame, counter, k), one)), is_first=False)
+        return at_most(
+            frame, stream, None, lambda one, k: TupleValue((item_at(frame, counter, k), one)), is_first=False
+        )
     return Zip((None, contents(frame.ctx, iterable)), start)
 
 
@@ -370,7 +372,7 @@ def iteration(frame: Frame, iterated: Value) -> tuple[Range, Callable[[ir.Operan
 
     def at(counter: ir.Operand) -> Value:
         frame.ctx.numbers.whose[counter] = True
-        return counter if isinstance(iterated, Range) else _item(frame, iterated, counter)
+        return counter if isinstance(iterated, Range) else item_at(frame, iterated, counter)
 
     if isinstance(iterated, Range):
         return iterated, at
@@ -425,7 +427,7 @@ def part_of_range(frame: Frame, whole: Range, entries: Sequence[Value]) -> Value
         for is_inside in ((ir.integer(0), place), (scalars.scalar(ctx, operator.add, (place, ir.integer(1))), count)):
             fits = scalars.scalar(ctx, operator.le, is_inside)
             require(ctx, fits, IndexError, "range object index out of range")
-        return _item(frame, whole, place)
+        return item_at(frame, whole, place)
     step = entry.span.step if isinstance(entry, SliceValue) else None
     by = 1 if step is None else step.value if isinstance(step, ir.Const) else 0
     if not isinstance(entry, SliceValue) or by == 0:
@@ -463,13 +465,13 @@ def _slice_of_range(frame: Frame, whole: Range, start: ir.Operand | None, stop: 
     return dataclasses.replace(whole, start=first, stop=end if stop is None else bound(stop), step=step)
 
 
-def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
+def item_at(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
     ctx = frame.ctx
     if isinstance(iterated, Zip):
         parts: list[Value] = []
         for p in iterated.parts:
             if p is not None:
-                parts.append(_item(frame, p, counter))
+                parts.append(item_at(frame, p, counter))
             else:
                 parts.append(_number(ctx, iterated, counter))
         return TupleValue(tuple(parts))
@@ -551,7 +553,7 @@ def _beside_arrays(frame: Frame, iterated: Zip, columns: Sequence[Sequence[Value
             if column is not None:
                 found.append(column[k])
             else:
-                found.append(_number(ctx, iterated, place) if part is None else _item(frame, part, place))
+                found.append(_number(ctx, iterated, place) if part is None else item_at(frame, part, place))
         return TupleValue(tuple(found))
 
     return [row(k) for k in range(count)]
@@ -571,7 +573,7 @@ def so_many(frame: Frame, value: Value, count: int) -> Sequence[Value]:
     if isinstance(items, ir.Const) and items != ir.integer(count):
         raise ctx.mismatch(f"unpacking to {count} names, of a value with another length", "Write one name per value.")
     require_equal(ctx, ir.integer(count), items, "{1} values to unpack to {0} names")
-    return [_item(frame, iterated, ir.integer(k)) for k in range(count)]
+    return [item_at(frame, iterated, ir.integer(k)) for k in range(count)]
 
 
 def _number(ctx: Context, iterated: Zip, counter: ir.Operand) -> Value:

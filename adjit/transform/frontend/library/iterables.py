@@ -32,7 +32,7 @@ from adjit.transform.frontend.heap.iterators import (
 from adjit.transform.frontend.heap.lists import elements, joined
 from adjit.transform.frontend.heap.mutation_during_iteration import is_run_through
 from adjit.transform.frontend.heap.references import as_reference, mutate
-from adjit.transform.frontend.library.builtins import known_items, length, part_of_range
+from adjit.transform.frontend.library.builtins import item_at, known_items, length, part_of_range
 from adjit.transform.frontend.library.ordering import generator, written
 from adjit.transform.frontend.operations.containers import append, get_item, to_list
 from adjit.transform.frontend.operations.control import REDUCED, conditional, either_value, tried
@@ -148,16 +148,6 @@ def _of_all(name: str) -> Handler:
     return takes(name, "iterable", handle)
 
 
-def _known(frame: Frame, value: Value, what: str) -> Sequence[Value]:
-    """All items, which have to be known while compiling."""
-    made = to_list(frame, value)
-    if not isinstance(made, TupleValue):
-        raise frame.ctx.unsupported(
-            f"{what} of a number of items that is only known at run time", "Write it as nested loops."
-        )
-    return made.items
-
-
 def _reduce(frame: Frame, function: Value, iterable: Value, initial: Value | None) -> Value:
     """functools.reduce."""
     ctx, whole = frame.ctx, to_list(frame, iterable)
@@ -208,40 +198,31 @@ def _accumulate(frame: Frame, iterable: Value, function: Value | None, initial: 
     return now()
 
 
-def _picked(maker: Callable[..., Any]) -> Handler:
-    """itertools.combinations and permutations, of known items."""
+def _choices(maker: Callable[..., Any], body: Callable[..., Any]) -> Handler:
+    """itertools.combinations and permutations."""
 
     def handle(frame: Frame, iterable: Value, count: Value | None) -> Value:
         if count is not None and not isinstance(count, ir.Const):
             raise frame.ctx.unsupported(f"itertools.{maker.__name__} of a count that is not constant", "Write it.")
         whole = to_list(frame, iterable)
-        if isinstance(whole, GrowableList) and maker is itertools.combinations and count == ir.integer(2):
-            return _pairs(frame, whole)
-        items = _known(frame, whole, f"itertools.{maker.__name__}")
-        chosen = maker(items, len(items) if count is None else int(count.value))
-        return TupleValue(tuple(TupleValue(tuple(one)) for one in chosen), is_list=True)
+        if isinstance(whole, TupleValue):
+            chosen = maker(whole.items, len(whole.items) if count is None else int(count.value))
+            return TupleValue(tuple(TupleValue(tuple(one)) for one in chosen), is_list=True)
+        if count is None:
+            raise frame.ctx.unsupported(
+                f"itertools.{maker.__name__} of a number of items that is only known at run time", "Give a count."
+            )
+        items = iterable if isinstance(iterable, Range) else dereference(frame.env, as_reference(frame, whole))
+
+        def chosen_items(places: Value) -> Value:
+            assert isinstance(places, TupleValue)
+            return TupleValue(tuple(item_at(frame, items, k) for k in places.items if is_number(k)))
+
+        stream = as_stream(generator(body, nests=True)(frame, [length(frame, items), count], {}))
+        assert stream is not None
+        return seen_through(stream, chosen_items)
 
     return takes(f"itertools.{maker.__name__}", "iterable r?", handle)
-
-
-def _pairs(frame: Frame, whole: GrowableList) -> Value:
-    """All pairs of two items of a list, each with those after it."""
-    ctx, one = frame.ctx, ir.integer(1)
-    cell = as_reference(frame, TupleValue((), is_list=True))
-
-    def beside(i: Value) -> None:
-        assert isinstance(i, ir.Var | ir.Const)
-
-        def pair(j: Value) -> None:
-            both_items = TupleValue(tuple(get_item(frame, whole, [place]) for place in (i, j)))
-            made = dereference(frame.env, cell)
-            assert isinstance(made, TupleValue | GrowableList)
-            append(frame, made, both_items)
-
-        ctx.for_each(frame, Range(scalars.scalar(ctx, operator.add, (i, one)), whole.count, one), pair, ())
-
-    ctx.for_each(frame, Range(ir.integer(0), whole.count, one), beside, ())
-    return dereference(frame.env, cell)
 
 
 def _product(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -253,18 +234,9 @@ def _product(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     known = [column.items for column in columns if isinstance(column, TupleValue)]
     if len(known) == len(columns):
         return TupleValue(tuple(TupleValue(one) for one in itertools.product(*known)), is_list=True)
-    cell = as_reference(frame, TupleValue((), is_list=True))
-
-    def beside(chosen: tuple[Value, ...], rest: Sequence[List]) -> None:
-        if not rest:
-            made = dereference(frame.env, cell)
-            assert is_list(made)
-            append(frame, made, TupleValue(chosen))
-            return
-        frame.ctx.for_each(frame, rest[0], lambda one: beside((*chosen, one), rest[1:]), ())
-
-    beside((), columns)
-    return dereference(frame.env, cell)
+    ranges = args * int(times.value)
+    pools = (one if isinstance(one, Range) else column for one, column in zip(ranges, columns, strict=True))
+    return generator(python.itertools.product, nests=True)(frame, [TupleValue(tuple(pools))], {})
 
 
 def _chain(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -580,8 +552,8 @@ ITERABLES: dict[Any, Handler] = {
     all: _of_all("all"),
     functools.reduce: takes("functools.reduce", "function iterable initial?", _reduce),
     itertools.accumulate: takes("itertools.accumulate", "iterable func? initial?", _accumulate),
-    itertools.combinations: _picked(itertools.combinations),
-    itertools.permutations: _picked(itertools.permutations),
+    itertools.combinations: _choices(itertools.combinations, python.itertools.combinations),
+    itertools.permutations: _choices(itertools.permutations, python.itertools.permutations),
     itertools.product: _product,
     itertools.count: takes("itertools.count", "start? step?", _count),
     itertools.repeat: takes("itertools.repeat", "object times?", _repeat),

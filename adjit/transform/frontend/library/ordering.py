@@ -68,14 +68,14 @@ def written(function: Callable[..., Any]) -> Handler:
     return handle
 
 
-def generator(function: Callable[..., Any]) -> Handler:
-    """The same of a generator: of what ends, its items may be made at once."""
+def generator(function: Callable[..., Any], nests: bool = False) -> Handler:
+    """The same of a generator: of what ends, its items may be made at once. nests: it makes them in nested loops."""
     inlined = written(function)
 
     def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         stream = as_stream(inlined(frame, args, named))
         assert stream is not None
-        return Static(dataclasses.replace(stream, ends=all(map(_ends, (*args, *named.values())))))
+        return Static(dataclasses.replace(stream, ends=all(map(_ends, (*args, *named.values()))), nests=nests))
 
     return handle
 

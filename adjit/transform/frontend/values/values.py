@@ -359,15 +359,17 @@ class Stream:
     """What gives its items once, one after the other: what a call of a generator makes, of map, of zip.
 
     run: how a generator is run through. make: of anything else, all that it runs over, worked out where that begins.
-    ends: whether all items of a generator may be made at once, as it runs over lists. at: its item at a place, of one
-    that `next` may take one by one. spent: the cell that says whether it was run through, or how many `next` has taken,
-    of one that a variable holds. through: the lists that it looks at as it is run through.
+    ends: whether all items of a generator may be made at once, as it runs over lists. nests: whether it makes them in
+    nested loops, in which a list that grows would move. at: its item at a place, of one that `next` may take by itself.
+    spent: the cell that says whether it was run through, or how many `next` has taken, of one that a variable holds.
+    through: the lists that it looks at as it is run through.
     """
 
     __name__: str
     run: Callable[..., None] | None = None
     make: Callable[..., Value] | None = None
     ends: bool = False
+    nests: bool = False
     at: Callable[[ir.Operand], Value] | None = None
     spent: Ref | None = None
     through: frozenset[Ref | ItemRef] = frozenset()

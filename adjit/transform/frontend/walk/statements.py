@@ -27,7 +27,7 @@ from adjit import errors
 from adjit.rules import python
 from adjit.transform import ir
 from adjit.transform.frontend.heap.aliasing import run_through
-from adjit.transform.frontend.heap.iterators import Taking, opened_in_turns, opened_stream, take_all
+from adjit.transform.frontend.heap.iterators import Taking, in_one_loop, opened_in_turns, opened_stream, take_all
 from adjit.transform.frontend.heap.lists import contents, elements, in_memory
 from adjit.transform.frontend.heap.mutation_during_iteration import RESIZED, STORED, ended, leaving, looked_at, running
 from adjit.transform.frontend.heap.references import as_reference
@@ -328,12 +328,17 @@ def _for(frame: Frame, node: cst.For) -> None:
     iterated = evaluate(frame, node.iter)
     through = looked_at(iterated)
     iterated = opened_in_turns(frame, exhaust(frame, iterated) if isinstance(iterated, Record) else iterated)
-    iterated = _left_in(frame, node, iterated)
+    iterated = _left_in(frame, node, in_one_loop(frame, iterated) if _grows_lists(node) else iterated)
     how = frame.ctx.assumed.changing.get(loop)
     if how == RESIZED:
         iterated, through = _as_it_grows(frame, iterated), frozenset()
     with running(frame, loop, None if how == RESIZED else iterated, through):
         _for_in(frame, node, iterated, how == STORED)
+
+
+def _grows_lists(node: cst.CSTNode) -> bool:
+    """Whether a loop makes a list longer, which it has room for if it is one loop."""
+    return any(isinstance(each, cst.Attribute) and each.attr.value == "append" for each in inside(node))
 
 
 def _left_in(frame: Frame, node: cst.For, iterated: Value) -> Value:
@@ -741,6 +746,7 @@ def _each_in_clauses(
 
         iterated = first if part is node.for_in else None
         iterated = evaluate(frame, part.iter) if iterated is None else iterated
+        iterated = in_one_loop(frame, iterated) if isinstance(node, cst.ListComp) else iterated
         take(frame, iterated, trip, names, is_enough is not None)
 
     def run(parts: Sequence[cst.CompFor]) -> None:
