@@ -487,3 +487,46 @@ def chained_picked_and_dropped(x):
     for product in itertools.starmap(lambda a, b: a * b, zip(pair(x), [x, 2.0])):
         total += product
     return total * list(itertools.dropwhile(lambda v: v < 1.0, pair(x)))[0]
+
+
+def doubled_and_squared(x):
+    for item in x:
+        made = (2.0 * item, 1.0)
+        yield made[0]
+        yield made[0] * item
+
+
+@add(lambda: (np.array([0.5, 0.3, 0.7]),))
+def known_to_the_generator_under_another_name(x):
+    total = 0.0
+    for one in doubled_and_squared(x):
+        total += math.sin(one)
+    return total
+
+
+@add(lambda: (np.array([0.52, 0.31, 0.72, 0.45]),))
+def filtered_in_turns(x):
+    total = sum(filter(lambda v: v > 0.4, filter(lambda v: v < 0.7, x)))
+    for v in filter(lambda v: v > 0.35, x):
+        x = 0.5 * x
+        total += v * x[0]
+    return total + sum(k * v for k, v in enumerate(filter(lambda v: v > 0.1, x)))
+
+
+@add(lambda: (np.array([0.52, 0.31, 0.72, 0.45]),))
+def combined(x):
+    total, found = 0.0, []
+    for a, b, c in itertools.combinations(x, 3):
+        total += a * b * c**2
+    for i, j in itertools.combinations(range(len(x)), 2):
+        found.append(x[i] * x[j] ** 2)
+    return total + sum(found) * sum(a * b**2 for a, b in itertools.permutations(x, 2))
+
+
+@add(lambda: (np.array([0.52, 0.31, 0.72]),))
+def sums_of_rows_of_a_generator(x):
+    def rows():
+        for v in x:
+            yield v * x
+
+    return np.sum(sum(rows()) * sum(rows(), np.ones(3)))

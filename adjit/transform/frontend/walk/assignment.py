@@ -344,6 +344,12 @@ def _is_in_a_list(frame: Frame, value: ir.Var) -> bool:
     return False
 
 
+def _is_in_a_generator(frame: Frame, value: ir.Var) -> bool:
+    """Whether a generator that gave it has it in a variable, which it may read when it goes on."""
+    held = (one for each in frame.ctx.frames if each.giving and each is not frame for one in each.env.values())
+    return any(part is value for one in held for part in parts_of(one))
+
+
 def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | None:
     """The value with another name, if the statement at hand just made it, so that nobody knows its variable."""
     ctx = frame.ctx
@@ -351,7 +357,7 @@ def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | Non
     for k in range(len(ctx.builder.ops) - 1, max(frame.begun - 1, len(ctx.builder.ops) - 9), -1):
         op = ctx.builder.ops[k]
         if any(r is value for r in op.results):
-            if _is_in_a_list(frame, value):
+            if _is_in_a_list(frame, value) or _is_in_a_generator(frame, value):
                 return None
             renamed = dataclasses.replace(value, name=name, user=user)
             results = [renamed if r is value else r for r in op.results]
