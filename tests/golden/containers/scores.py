@@ -168,33 +168,15 @@ def scores_grad(x, y):
         items_view_item = items_7[i]
         max_place = i if items_view_item > best else max_place
         best = max(best, items_view_item)
-    n_3 = max(items_4, 0)
-    items_7 = np.empty(n_3)
-    items_tape_2 = np.empty(n_3, np.int64)
-    items_6 = 0
-    for i in range(items_4):
-        items_tape_2[i] = items_6
-        if items_3[i] < 2.0:
-            items_6 += 1
     # ---- reverse sweep
-    items_bar_3 = np.zeros_like(items_7)
-    items_bar_4 = np.zeros_like(items_3)
-    items_bar_5 = np.zeros_like(items_5)
-    items_bar_6 = np.zeros_like(items)
-    items_bar_7 = np.zeros_like(items_2)
+    items_bar_3 = np.zeros_like(items_3)
+    items_bar_4 = np.zeros_like(items_5)
+    items_bar_5 = np.zeros_like(items)
+    items_bar_6 = np.zeros_like(items_2)
     y_bar = np.zeros_like(y)
     # L94: return best + sum(filter(lambda gain: gain < 2.0, gains))
-    for i in range(items_6):
-        items_bar_3[i] += 1.0
     for i in range(items_4 - 1, -1, -1):
-        items_item = items_3[i]
-        items_4 = items_tape_2[i]
-        if items_item < 2.0:
-            items_item_bar = items_bar_3[items_4]
-            items_bar_3[items_4] = 0.0
-        else:
-            items_item_bar = 0.0
-        items_bar_4[i] += items_item_bar
+        items_bar_3[i] += 1.0 if items_3[i] < 2.0 else 0.0
     # L93: best = max(itertools.accumulate(gains))
     if max_place >= 1:
         items_bar[max_place] += 1.0
@@ -204,31 +186,31 @@ def scores_grad(x, y):
             stored_bar = items_bar_2[i]
             items_bar_2[i] = 0.0
             items_bar_2[i - 1] += stored_bar
-            items_bar_5[i] += stored_bar
-        items_bar_5[0] += items_bar_2[0]
+            items_bar_4[i] += stored_bar
+        items_bar_4[0] += items_bar_2[0]
     for i in range(items_view.size):
-        items_bar_4[i] += items_bar_5[i]
+        items_bar_3[i] += items_bar_4[i]
     # L92: gains = [rank * value for rank, (_, value) in enumerate(ranked, 1) if value > 0.0]
     for i in range(arange.size - 1, -1, -1):
         value = items[i]
         items_4 = items_tape[i]
         rank = i + 1
         if value > 0.0:
-            stored_bar = items_bar_4[items_4]
-            items_bar_4[items_4] = 0.0
+            stored_bar = items_bar_3[items_4]
+            items_bar_3[items_4] = 0.0
             value_bar = rank * stored_bar
             value_bar = 0.0 if (stored_bar == 0.0) & np.isnan(value_bar) else value_bar
         else:
             value_bar = 0.0
-        items_bar_6[i] += value_bar
+        items_bar_5[i] += value_bar
     # L91: ranked = sorted(zip(x, y), key=lambda pair: pair[0])
     for i in range(arange.size - 1, -1, -1):
         order_item = order[i]
-        items_bar_7[n + order_item if order_item < 0 else order_item] += items_bar_6[i]
+        items_bar_6[n + order_item if order_item < 0 else order_item] += items_bar_5[i]
     for trip in range(trips - 1, -1, -1):
         order_old_row = order_old_row_tape[trip]
         for k in range(n_2 - 1, -1, -1):
             order[k] = order_old_row[k]
     for i in range(n - 1, -1, -1):
-        y_bar[i] += items_bar_7[i]
+        y_bar[i] += items_bar_6[i]
     return y_bar
