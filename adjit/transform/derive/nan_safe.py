@@ -7,8 +7,8 @@ zero for them.
     y = np.where(x > 0.0, s, 1.0)
     s[0] = 2.0                              or is overwritten before anything reads it
 
-A number is read if one of its uses is sure to run and what that makes is read, too. That goes round loops, so every
-number counts as read until all its uses are out of the question. Of elements of arrays, isl is asked. That a loop makes
+A number is read if one of its uses is sure to run and what that makes is read, too. Of what a loop carries, a use in
+the next trip alone does not count. Of elements of arrays, isl is asked. That a loop makes
 no trip, or an array has no elements, is not among what is asked: such loops stand between most numbers and the result.
 
 Where a branch or a store decides, nothing infinite or undefined gets through, be it the program's own input. Elsewhere,
@@ -18,7 +18,7 @@ as for elements that nobody happens to read, what goes in is taken to be finite.
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 
 import numpy as np
 from numba import types
@@ -121,6 +121,7 @@ class _Reading:
         self.stores: dict[ir.Operand, list[ir.Store]] = {}
         self.readers: dict[ir.Operand, list[ir.Load | ir.Call]] = {}
         self.chosen: set[ir.Operand] = set()
+        self.carried: list[ir.Operand] = []  # by loops
         self.met = {o for op in function.body.ops for o in op.reads}.union(function.body.yields)
         self._note(function.body, ())
         for y in function.body.yields:
@@ -191,6 +192,7 @@ class _Reading:
                 # what only the next trip reads is not read of the last one, and what is read after the last trip only
                 # is not read of those before
                 if arg in self.met and out in self.met:
+                    self.carried.append(arg)
                     yield y, (arg,)
                     yield y, (out,)
 
@@ -204,12 +206,31 @@ class _Reading:
         stores = [s for of in self.stores.values() for s in of if s.value in wild and self.activity.is_active(s.value)]
         size = -1
         while size != (size := len(found)):
-            for node in nodes:
-                if node not in found and not any(found.isdisjoint(use) for use in self.uses.get(node, ())):
-                    found.add(node)
+            self._close(found, nodes)
+            self._go_round(found, nodes)
             if size == len(found):
                 found |= {s for s in stores if s not in found and self._may_stay_unread(s, found)}
         return found
+
+    def _is_unread(self, node: _Node, unread: Set[_Node]) -> bool:
+        return not any(unread.isdisjoint(use) for use in self.uses.get(node, ()))
+
+    def _close(self, unread: set[_Node], nodes: Sequence[_Node]) -> None:
+        """Adds all that goes unread because these do."""
+        size = -1
+        while size != (size := len(unread)):
+            unread.update(node for node in nodes if node not in unread and self._is_unread(node, unread))
+
+    def _go_round(self, unread: set[_Node], nodes: Sequence[_Node]) -> None:
+        """Adds what loops carry where only the next trip reads it, as the terms of a sum that goes unread."""
+        assumed = {arg for arg in self.carried if arg not in unread}
+        while assumed:
+            trial = {*unread, *assumed}
+            self._close(trial, nodes)
+            if not (read := {arg for arg in assumed if not self._is_unread(arg, trial)}):
+                unread |= trial
+                return
+            assumed -= read
 
     def _may_stay_unread(self, store: ir.Store, unread: set[_Node]) -> bool:
         memory = self.find(store.array)

@@ -191,9 +191,26 @@ def to_the_power_of_zero(p, y):
     return np.nansum((p * y) ** np.array([1.0, 0.0, 2.0, 3.0]))
 
 
+def sums_of_rows(p, y):
+    a = np.outer(y, p)
+    return np.nansum(np.sum(np.exp(-a * a), axis=1)) + np.sum(p)
+
+
+def recurrences_of_rows(p, y):
+    totals = np.empty(y.size)
+    for i in range(y.size):
+        t, s = p[0], 1.0
+        for j in range(p.size):
+            r = np.exp(-y[i] * p[j])
+            t = 0.5 * t + r
+            s *= r
+        totals[i] = t * s
+    return np.nansum(totals) + np.nanmax(totals)
+
+
 MISSING = [
-    nansum, nan_family, nan_family_in_order, nan_family_along_axes, nan_to_num, skipped_in_a_loop,
-    skipped_by_inequality, overwritten, selected,
+    nansum, sums_of_rows, recurrences_of_rows, nan_family, nan_family_in_order, nan_family_along_axes, nan_to_num,
+    skipped_in_a_loop, skipped_by_inequality, overwritten, selected,
 ]  # fmt: skip
 
 
