@@ -530,3 +530,45 @@ def sums_of_rows_of_a_generator(x):
             yield v * x
 
     return np.sum(sum(rows()) * sum(rows(), np.ones(3)))
+
+
+def leaking_sums(x, n):
+    t = 0.0
+    for i in range(n):
+        t = t * 0.5 + x[i]
+        yield t
+
+
+def squares_of_large_ones(x):
+    for v in leaking_sums(x, x.size):
+        if v > 0.2:
+            yield v * v
+
+
+@add(lambda: (np.array([0.3, 0.9, -0.2, 0.7]),))
+def neighbours_of_a_generator_of_a_generator(x):
+    s = 0.0
+    k = 0
+    for w in squares_of_large_ones(x):
+        if k > 0:
+            s += previous * w  # noqa: F821
+        previous = w
+        k += 1
+    return s
+
+
+@add(lambda: (np.array([0.3, 0.9, -0.2, 0.7]),))
+def products_of_two_nested_generators(x):
+    def products():
+        for w in squares_of_large_ones(x):
+            for v in leaking_sums(x, 2):
+                yield w * v
+
+    k = 0
+    s = 0.0
+    for a in products():
+        if k > 0:
+            s += b * a  # noqa: F821
+        b = a + 0.1
+        k += 1
+    return s

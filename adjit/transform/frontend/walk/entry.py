@@ -762,7 +762,11 @@ def _inline(
         ctx.call_places.append(ctx.here())
         if not is_rule:
             ctx.names.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
-        result, frame = _body(ctx, source, bound, is_rule, weak)
+        try:
+            result, frame = _body(ctx, source, bound, is_rule, weak)
+        except Guess:
+            ctx.call_places.pop()
+            raise
         ctx.call_places.pop()
     if ctx.frames:
         handed_on(ctx.frames[-1], frame)
@@ -843,7 +847,13 @@ def _under_way(ctx: Context, name: str, call: tuple[Any, ...]) -> Iterator[None]
         )
     outer = ctx.frame, ctx.node, ctx.builder.origin
     ctx.active_calls.append(call)
-    yield
+    try:
+        yield
+    except Guess:
+        # a loop around begins its trip again
+        ctx.active_calls.pop()
+        ctx.frame, ctx.node, ctx.builder.origin = outer
+        raise
     ctx.active_calls.pop()
     ctx.frame, ctx.node, ctx.builder.origin = outer
 
