@@ -18,7 +18,7 @@ as for elements that nobody happens to read, what goes in is taken to be finite.
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 
 import numpy as np
 from numba import types
@@ -121,7 +121,6 @@ class _Reading:
         self.stores: dict[ir.Operand, list[ir.Store]] = {}
         self.readers: dict[ir.Operand, list[ir.Load | ir.Call]] = {}
         self.chosen: set[ir.Operand] = set()
-        self.carried: list[ir.Operand] = []  # by loops
         self.met = {o for op in function.body.ops for o in op.reads}.union(function.body.yields)
         self._note(function.body, ())
         for y in function.body.yields:
@@ -192,7 +191,6 @@ class _Reading:
                 # what only the next trip reads is not read of the last one, and what is read after the last trip only
                 # is not read of those before
                 if arg in self.met and out in self.met:
-                    self.carried.append(arg)
                     yield y, (arg,)
                     yield y, (out,)
 
@@ -200,37 +198,39 @@ class _Reading:
 
     def unread(self, wild: Set[ir.Operand]) -> set[_Node]:
         """The numbers that may go unread, and the stores of which an element may, as far as such go into them."""
-        found: set[_Node] = set()
-        values = list(reversed(self.branches))
-        nodes: list[_Node] = [*(n for n in self.uses if isinstance(n, tuple)), *values]
         stores = [s for of in self.stores.values() for s in of if s.value in wild and self.activity.is_active(s.value)]
-        size = -1
-        while size != (size := len(found)):
-            self._close(found, nodes)
-            self._go_round(found, nodes)
-            if size == len(found):
-                found |= {s for s in stores if s not in found and self._may_stay_unread(s, found)}
-        return found
+        lost: set[_Node] = set()
+        while True:
+            found = self._without(lost)
+            more = {s for s in stores if s not in lost and self._may_stay_unread(s, found)}
+            if not more:
+                return found
+            lost |= more
 
-    def _is_unread(self, node: _Node, unread: Set[_Node]) -> bool:
-        return not any(unread.isdisjoint(use) for use in self.uses.get(node, ()))
-
-    def _close(self, unread: set[_Node], nodes: Sequence[_Node]) -> None:
-        """Adds all that goes unread because these do."""
-        size = -1
-        while size != (size := len(unread)):
-            unread.update(node for node in nodes if node not in unread and self._is_unread(node, unread))
-
-    def _go_round(self, unread: set[_Node], nodes: Sequence[_Node]) -> None:
-        """Adds what loops carry where only the next trip reads it, as the terms of a sum that goes unread."""
-        assumed = {arg for arg in self.carried if arg not in unread}
-        while assumed:
-            trial = {*unread, *assumed}
-            self._close(trial, nodes)
-            if not (read := {arg for arg in assumed if not self._is_unread(arg, trial)}):
-                unread |= trial
-                return
-            assumed -= read
+    def _without(self, lost: Set[_Node]) -> set[_Node]:
+        """These, and what goes unread where they do: all but what has a use that is read, from the results on."""
+        unread: set[_Node] = {*self.branches, *(node for node in self.uses if isinstance(node, tuple)), *lost}
+        # how many of what a use makes are not known to be read, by the use, and the uses that make something
+        missing: dict[tuple[_Node, int], int] = {}
+        waiting: dict[_Node, list[tuple[_Node, int]]] = {}
+        read: list[_Node] = []
+        for node, uses in self.uses.items():
+            for k, use in enumerate(uses):
+                makes = [one for one in use if one in unread]
+                missing[node, k] = len(makes)
+                for one in makes:
+                    waiting.setdefault(one, []).append((node, k))
+                if not makes:
+                    read.append(node)
+        while read:
+            node = read.pop()
+            if node in unread and node not in lost:
+                unread.remove(node)
+                for use in waiting.get(node, ()):
+                    missing[use] -= 1
+                    if missing[use] == 0:
+                        read.append(use[0])
+        return unread
 
     def _may_stay_unread(self, store: ir.Store, unread: set[_Node]) -> bool:
         memory = self.find(store.array)
