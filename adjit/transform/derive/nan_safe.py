@@ -226,10 +226,10 @@ class _Reading:
             node = read.pop()
             if node in unread and node not in lost:
                 unread.remove(node)
-                for use in waiting.get(node, ()):
-                    missing[use] -= 1
-                    if missing[use] == 0:
-                        read.append(use[0])
+                for source, k in waiting.get(node, ()):
+                    missing[source, k] -= 1
+                    if missing[source, k] == 0:
+                        read.append(source)
         return unread
 
     def _may_stay_unread(self, store: ir.Store, unread: set[_Node]) -> bool:
