@@ -19,6 +19,7 @@ from adjit.runtime.library import reassociable_add, reassociable_sub
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.order_sensitive import Roundings
+from adjit.transform.ir.types import array_type_of
 
 _FUSED = {operator.add: reassociable_add, operator.sub: reassociable_sub}
 
@@ -33,15 +34,16 @@ def fuse_products(function: ir.Function, values: Collection[int]) -> ir.Function
 
     def fused(op: ir.Op) -> Sequence[ir.Op]:
         if isinstance(op, ir.Call) and op.callee in _FUSED and not products.isdisjoint(op.args):
-            (out,) = op.outs
-            if reach.has_var(out) or not ir.is_float(out.type):
+            (out,), (left, right) = op.outs, op.args
+            if reach.has_var(out) or not left.type == right.type == out.type:
                 return (op,)
-            left, right = op.args
             if right in products:
                 return (dataclasses.replace(op, callee=_FUSED[op.callee]),)
             if op.callee is operator.add:
                 return (dataclasses.replace(op, callee=reassociable_add, args=(right, left)),)
         if isinstance(op, ir.Store) and op.add and op.value in products and not reach.has_memory(op.array):
+            if op.value.type != array_type_of(op.array).dtype:
+                return (op,)
             builder = ir.Builder(op.origin)
             before = builder.load(op.array, op.index)
             total = builder.call(reassociable_add, before, op.value, type=op.value.type, name="total")

@@ -126,3 +126,18 @@ def test_an_adjoint_that_is_asked_for_zero_rounds_as_it_stands():
     x = np.array([0.3, 0.3, -0.7, 1.1])
     for bar in adjit.grad(guarded, wrt=(0, 1))(x, 0.3):
         assert np.isfinite(bar).all()
+
+
+def of_several_types(x, k, n, y):
+    out = np.zeros(3, np.float32)
+    for i in range(3):
+        out[i] += np.float32(k) * y[i]
+    return (0.5 * k * np.sum(x * x) + np.sum(out)) * (n + 2.0 * k)
+
+
+def test_sums_of_several_types_stay_as_they_are():
+    x, y = np.array([0.3, -1.2, 2.0]), np.array([0.5, 1.5, 2.5], np.float32)
+    found = adjit.grad(of_several_types, wrt=(0, 1, 3))(x, 0.7, 3, y)
+    wanted = adjit.grad(of_several_types, wrt=(0, 1, 3), target="python")(x, 0.7, 3, y)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
