@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.runtime.library import checkpoint_distance, default_snapshots, fitting_snapshots
+from adjit.runtime.library import checkpoint_distance, default_snapshots, fitting_snapshots, reassociable_add
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 # ------------------------------------------------------------------------------------------------------ the schedule
@@ -89,7 +89,8 @@ def test_the_gradient_runs_as_many_trips_as_the_schedule_says(n):
         return math.sin(x)
 
     text = adjit.grad(iterated, target="python", strategy=CHEAPEST).source(0.3, n, tuned=True)
-    names = {"math": math, "np": np, "counted": counted, "checkpoint_distance": checkpoint_distance}
+    names = {"math": math, "np": np, "counted": counted, "reassociable_add": reassociable_add}
+    names["checkpoint_distance"] = checkpoint_distance
     exec(text.replace("math.sin(", "counted("), names)
     names["iterated_grad"](0.3, n)
     # The forward sweep runs all trips, and the schedule is that of one trip more, of which there is nothing to reverse:
