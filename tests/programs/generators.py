@@ -572,3 +572,8 @@ def products_of_two_nested_generators(x):
         b = a + 0.1
         k += 1
     return s
+
+
+@add(lambda: (1.7,))
+def any_of_an_endless_one(x):
+    return x * any(v * v < 0.9 for v in forever(x))

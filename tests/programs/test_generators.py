@@ -102,10 +102,6 @@ def all_of_an_endless_one(x: Any) -> Any:
     return sum(forever(x))
 
 
-def asked_for_its_squares(x: Any) -> Any:
-    return x * any(v * v > 100.0 for v in forever(x))
-
-
 def never_left(x: Any) -> Any:
     while True:
         x = 0.5 * x
@@ -116,7 +112,6 @@ def never_left(x: Any) -> Any:
     ("function", "message"),
     [
         (all_of_an_endless_one, "a loop that never ends(.*\n)*  All items of a generator"),
-        (asked_for_its_squares, "a loop that never ends(.*\n)*  All items of a generator"),
         (never_left, "a loop that never ends(.*\n)*  Leave it by"),
         (it_reads_what_the_loop_assigns, "`total`, which a generator reads and a loop over the generator assigns"),
         (run_through_in_a_loop_around, "an iterator of forever that is used in more than one place, or in a loop"),
