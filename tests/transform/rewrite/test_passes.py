@@ -7,7 +7,7 @@ import pytest
 
 from adjit.transform import ir
 from adjit.transform.machine import steps
-from adjit.transform.rewrite.passes import Pass, run
+from adjit.transform.rewrite.passes import Pass, run_passes
 from adjit.transform.sweeps import sweeps
 from tests.transform.building import F, Program
 
@@ -23,7 +23,7 @@ def test_what_changes_a_function_is_seen_to(monkeypatch, capsys):
         Pass("changed", lambda given: other, then=lambda changed: done.append("changed") or changed),
     )
     monkeypatch.setenv("ADJIT_DUMP", "1")
-    assert run(passes, function) is other
+    assert run_passes(passes, function) is other
     assert done == ["changed"]
     assert re.findall("^---- (.*)", capsys.readouterr().err, re.MULTILINE) == ["changed"]
 
