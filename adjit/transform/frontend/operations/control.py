@@ -303,12 +303,13 @@ def _is_function(value: Value) -> bool:
 
 def _run(frame: Frame, run: Callable[[], None]) -> None:
     """One side of a branch; nothing, where it reads what is assigned later on and has no type yet."""
-    before = dict(frame.env)
+    before, go_back = dict(frame.env), frame.ctx.calls_under_way()
     try:
         run()
     except Guess as guess:
         if guess.name not in frame.sought:
             raise
+        go_back()
         frame.env = before
 
 
@@ -512,7 +513,7 @@ def carried_loop(
         for name in names
         if name not in before or _is_alone(frame, name, before, ctx.heap.escaped)
     }
-    heap = ctx.heap.snapshot()
+    heap, go_back = ctx.heap.snapshot(), ctx.calls_under_way()
     for _ in range(16):
         # a list that a trip makes is the same one when the trip is elaborated once more
         ctx.heap = heap.snapshot()
@@ -547,12 +548,14 @@ def carried_loop(
                 ctx.heap.rooms |= {(loop, name): tuple(args[name][:-1]) for name in rooms}
                 extra = body()
         except Guess as guess:
-            if guess.name in outer_sought and guess.name not in slots:
+            is_around = guess.name in outer_sought and guess.name not in slots
+            if not is_around and (guess.name not in slots or slots[guess.name].shape is not None):
+                raise
+            go_back()
+            if is_around:
                 # the first trip around does not come here
                 frame.env = before
                 return
-            if guess.name not in slots or slots[guess.name].shape is not None:
-                raise
             if guess.name in sought:
                 sought.discard(guess.name)
                 slots[guess.name] = _GUESS
@@ -717,17 +720,16 @@ def as_it_is(frame: Frame) -> Callable[[], None]:
     """What brings all back to where it is now."""
     ctx = frame.ctx
     before, state = dict(frame.env), (frame.in_loop, frame.earlier, frame.sought)
-    held = ctx.frame, ctx.node, ctx.builder.origin, ctx.loop.in_prange, ctx.loop.trips, len(ctx.names.bound)
-    calls, places, rules = list(ctx.active_calls), list(ctx.call_places), len(ctx.decomposed)
+    held = ctx.loop.in_prange, ctx.loop.trips, len(ctx.names.bound), len(ctx.decomposed)
     of_frame = frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source
-    heap = ctx.heap.snapshot()
+    heap, go_back = ctx.heap.snapshot(), ctx.calls_under_way()
 
     def forget() -> None:
         frame.env, (frame.in_loop, frame.earlier, frame.sought) = before, state
-        ctx.frame, ctx.node, ctx.builder.origin, ctx.loop.in_prange, ctx.loop.trips, bound = held
+        ctx.loop.in_prange, ctx.loop.trips, bound, rules = held
         ctx.heap = heap
+        go_back()
         frame.local_names, frame.comprehensions, frame.catching, frame.handling, frame.source = of_frame
-        ctx.active_calls[:], ctx.call_places[:] = calls, places
         del ctx.names.bound[bound:], ctx.decomposed[rules:]
 
     return forget

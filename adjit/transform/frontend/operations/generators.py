@@ -66,7 +66,6 @@ def _run_through(
         with under(), ctx.entered(frame):
             run()
     except Guess as guess:
-        ctx.call_places.pop()
         if guess.name.startswith(CALLERS):
             raise Guess(guess.name.removeprefix(CALLERS)) from None
         raise ctx.unsupported(
@@ -119,20 +118,16 @@ def _in_user(frame: Frame, giving: Giving) -> Iterator[None]:
     user.earlier = {**user.earlier, **{name: frame.earlier[CALLERS + name] for name in of_user}}
     user.sought |= {name for name in giving.names if CALLERS + name in frame.sought}
     user.in_loop |= frame.in_loop
-
-    def go_back() -> None:
-        ctx.active_calls[giving.calls :], ctx.call_places[giving.places :] = calls, places
-        ctx.frame, ctx.node, ctx.builder.origin = outer
-
     try:
         yield
     except Guess as guess:
-        go_back()
         raise Guess(CALLERS + guess.name) from None
     finally:
         frame.earlier.update((CALLERS + name, user.earlier[name]) for name in of_user)
         user.earlier, user.sought, user.in_loop = state
-    go_back()
+    ctx.active_calls += calls
+    ctx.call_places += places
+    ctx.frame, ctx.node, ctx.builder.origin = outer
 
 
 def carried(frame: Frame, node: cst.CSTNode) -> tuple[list[str], bool]:

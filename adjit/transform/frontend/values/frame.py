@@ -193,6 +193,17 @@ class Context(abc.ABC):
         yield
         self.frame, self.node, self.builder.origin = outer
 
+    def calls_under_way(self) -> Callable[[], None]:
+        """What brings the calls under way, and the place in them, back to what they are now."""
+        calls, places = list(self.active_calls), list(self.call_places)
+        place = self.frame, self.node, self.builder.origin
+
+        def go_back() -> None:
+            self.active_calls[:], self.call_places[:] = calls, places
+            self.frame, self.node, self.builder.origin = place
+
+        return go_back
+
     @property
     def is_plain(self) -> bool:
         """Whether NumPy's and Python's arithmetic counts: in the user's functions that numba does not compile."""

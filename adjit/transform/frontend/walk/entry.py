@@ -762,11 +762,7 @@ def _inline(
         ctx.call_places.append(ctx.here())
         if not is_rule:
             ctx.names.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
-        try:
-            result, frame = _body(ctx, source, bound, is_rule, weak)
-        except Guess:
-            ctx.call_places.pop()
-            raise
+        result, frame = _body(ctx, source, bound, is_rule, weak)
         ctx.call_places.pop()
     if ctx.frames:
         handed_on(ctx.frames[-1], frame)
@@ -847,13 +843,7 @@ def _under_way(ctx: Context, name: str, call: tuple[Any, ...]) -> Iterator[None]
         )
     outer = ctx.frame, ctx.node, ctx.builder.origin
     ctx.active_calls.append(call)
-    try:
-        yield
-    except Guess:
-        # a loop around begins its trip again
-        ctx.active_calls.pop()
-        ctx.frame, ctx.node, ctx.builder.origin = outer
-        raise
+    yield
     ctx.active_calls.pop()
     ctx.frame, ctx.node, ctx.builder.origin = outer
 
