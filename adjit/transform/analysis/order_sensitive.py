@@ -27,12 +27,15 @@ from adjit.transform.analysis.alias import Aliases, names_given
 class Reach:
     """Everything that flows into the yields at `positions`, into a condition, a loop bound, an index or an effect."""
 
-    def __init__(self, function: ir.Function, aliases: Aliases, positions: Collection[int]):
+    def __init__(self, function: ir.Function, aliases: Aliases, positions: Collection[int] = ()):
         self._function, self._aliases = function, aliases
-        ops = function.body.inside
         wanted = [y for k, y in enumerate(function.body.yields) if k in positions]
-        wanted += (operand for op in ops for operand in steering(op))
-        self._follow(wanted)
+        self._follow([*wanted, *self._ends(function.body.inside)])
+
+    def _ends(self, ops: Collection[ir.Op]) -> Iterator[ir.Operand]:
+        """What else is looked for: all that flows into these operands of operations."""
+        for op in ops:
+            yield from steering(op)
 
     def _follow(self, wanted: Collection[ir.Operand]) -> None:
         """Everything that flows into these."""
@@ -104,12 +107,12 @@ class _Flows:
 class _Decisions(Reach):
     """Everything that flows into a condition, a loop bound, an index, an effect, a comparison or a step."""
 
-    def __init__(self, function: ir.Function, aliases: Aliases):
-        self._function, self._aliases = function, aliases
-        ops = function.body.inside
+    def _ends(self, ops: Collection[ir.Op]) -> Iterator[ir.Operand]:
+        yield from super()._ends(ops)
         guards = _guards(ops)
-        stepping = (op for op in ops if isinstance(op, ir.Call) and _is_step(op) and op.outs[0] not in guards)
-        self._follow([*(o for op in ops for o in steering(op)), *(o for op in stepping for o in op.args)])
+        for op in ops:
+            if isinstance(op, ir.Call) and _is_step(op) and op.outs[0] not in guards:
+                yield from op.args
 
 
 class Roundings(Reach):
@@ -119,11 +122,13 @@ class Roundings(Reach):
     def __init__(
         self, function: ir.Function, aliases: Aliases, positions: Collection[int] = (), quotients: bool = True
     ):
-        self._function, self._aliases = function, aliases
-        ops = function.body.inside
-        wanted = [y for k, y in enumerate(function.body.yields) if k in positions]
-        wanted += (operand for op in ops for operand in (*steering(op), *_told_apart(op, quotients)))
-        self._follow(wanted)
+        self._quotients = quotients
+        super().__init__(function, aliases, positions)
+
+    def _ends(self, ops: Collection[ir.Op]) -> Iterator[ir.Operand]:
+        yield from super()._ends(ops)
+        for op in ops:
+            yield from _told_apart(op, self._quotients)
 
 
 def _told_apart(op: ir.Op, quotients: bool) -> Sequence[ir.Operand]:
