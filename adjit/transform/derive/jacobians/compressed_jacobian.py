@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.derive.directions import SUFFIX, NotTogether, Tangent, extents, in_memory
+from adjit.transform.derive.directions import SUFFIX, Tangent, extents, in_memory
 from adjit.transform.derive.forward import Tangents
-from adjit.transform.derive.jacobians.jacobian import ByRows, Changed, Matrices, Numbered, Shape
+from adjit.transform.derive.jacobians.jacobian import ByRows, Changed, Matrices, Numbered, Shape, together
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.values import dtype
 from adjit.transform.frontend.walk.entry import BuildDerivative
@@ -49,10 +49,7 @@ def compressed_columns(
     function: ir.Function, wrt: Sequence[ir.Tree], plan: Plan, width: int, build: BuildDerivative
 ) -> ir.Function:
     """The function that returns the entries, `width` directions a sweep."""
-    try:
-        return _Columns(function, wrt, plan, build).made(width)
-    except NotTogether:
-        return _Columns(function, wrt, plan, build).made(1)
+    return together(lambda is_wide: _Columns(function, wrt, plan, build).made(width if is_wide else 1))
 
 
 def compressed_rows(
