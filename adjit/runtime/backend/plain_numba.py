@@ -20,6 +20,7 @@ _AS_WRITTEN = (
     checks.check_bounds, checks.check_index, checks.check_mask, checks.check_size, checks.some_elements,
     hints.reassociable_add, hints.reassociable_sub, hints.reassociable_max, hints.reassociable_min,
     workspace.empty_like, workspace.zeros_like, workspace.dot, products.add_product, products.subtract_product,
+    products.fused_add_product, products.fused_subtract_product,
     integers.integer_power, integers.integer_fmod, integers.shift_count, integers.shift_left, integers.shift_right,
     *vectormath.OF_ROWS.values(),
 )  # fmt: skip

@@ -5,6 +5,7 @@ In: matrices. Out: instructions.
     workspace.dot(a.T, b)               into memory of the workspace; for 2 to 32 columns of the result the transposed
                                         product, which takes less time
     add_product(out, left, right)       out[i, j] += left[i, 0] * right[0, j] + left[i, 1] * right[1, j] + ..., in order
+    fused_add_product(out, left, right) the same, a product and its sum rounded once
 
 What is added goes in tiles, six rows of the result by as many columns as a vector has elements, whose sums stay in
 registers. For each k these columns of `right` are loaded once, and each of six numbers of `left` is multiplied with
@@ -34,7 +35,12 @@ from adjit.runtime.backend.arrays import leaves, new_array, part, told
 from adjit.runtime.backend.loading import THREADS, counts_threads
 from adjit.runtime.backend.machine_code import has_wide_vectors
 from adjit.runtime.backend.pool import BLOCK
-from adjit.runtime.library.products import add_product, subtract_product
+from adjit.runtime.library.products import (
+    add_product,
+    fused_add_product,
+    fused_subtract_product,
+    subtract_product,
+)
 from adjit.runtime.library.workspace import dot, product_type
 
 
@@ -113,8 +119,8 @@ def _matrix(
 class _Addition:
     """The instructions of out += left @ right, or -=: `rows` by `columns` elements, of `count` terms each.
 
-    is_stored: what is in `out` before is not added to, if there are terms. A product and its sum are rounded once then,
-    as BLAS does it; what is added to rounds each, as the loops do that it stands for.
+    is_fused: a product and its sum are rounded once, as BLAS does it; otherwise each is, as in the loops that it stands
+    for. is_stored: what is in `out` before is not added to, if there are terms.
     """
 
     def __init__(
@@ -126,12 +132,13 @@ class _Addition:
         right: _Matrix,
         extents: tuple[ir.Value, ir.Value, ir.Value],
         is_taken_off: bool,
+        is_fused: bool,
         is_stored: bool = False,
     ):
         self.builder, self.element = builder, element
         self.total = builder.fsub if is_taken_off else builder.fadd
         self.is_stored = is_stored
-        self.flags = ("contract",) if is_stored else ()
+        self.flags = ("contract",) if is_fused else ()
         self.out, self.left, self.right = out, left, right
         self.rows, self.columns, self.count = extents
         self.itemsize = 8 if isinstance(element, ir.DoubleType) else 4
@@ -371,16 +378,8 @@ class _Few(_Strip):
             self.stored(number, self.builder.gep(place, [offset]))
 
 
-def _add(out: Any, left: Any, right: Any) -> None:
-    raise NotImplementedError
-
-
-def _subtract(out: Any, left: Any, right: Any) -> None:
-    raise NotImplementedError
-
-
 def _lower_tiles(
-    is_taken_off: bool, context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]
+    is_taken_off: bool, is_fused: bool, context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]
 ) -> ir.Value:
     (out, (rows, columns)), (left, (_, count)), (right, _) = (
         _matrix(context, builder, kind, value) for kind, value in zip(sig.args, args, strict=True)
@@ -402,6 +401,7 @@ def _lower_tiles(
         _Matrix(*chosen(right, transposed(left))),
         (*chosen((rows, columns), (columns, rows)), count),
         is_taken_off,
+        is_fused,
     ).write()
     return context.get_dummy_value()
 
@@ -452,22 +452,8 @@ def _lower_in_tiles(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequenc
     out, (rows, columns) = _matrix(context, builder, sig.args[0], args[0])
     (left, (_, count)), (right, _) = turned(1, args[3]), turned(2, args[4])
     element = context.get_value_type(sig.args[0].dtype)
-    _Addition(builder, element, out, left, right, (rows, columns, count), False, True).write()
+    _Addition(builder, element, out, left, right, (rows, columns, count), False, True, True).write()
     return context.get_dummy_value()
-
-
-# what is compiled once for each kind of float
-
-
-def add_product_to(out, left, right):  # type: ignore[no-untyped-def]
-    _add(out, left, right)
-
-
-def subtract_product_from(out, left, right):  # type: ignore[no-untyped-def]
-    _subtract(out, left, right)
-
-
-OWN = (add_product_to, subtract_product_from)
 
 
 def _of_three(context: Any) -> Any:
@@ -488,7 +474,26 @@ def _lower_call(callee: Any, context: Any, builder: ir.IRBuilder, sig: Any, args
 
 told(takes_tiles, lambda context: lambda: types.boolean, _lower_takes_tiles, 0)
 told(in_tiles, lambda context: lambda out, left, right, left_turned, right_turned: types.none, _lower_in_tiles, 5)
-told(_add, _of_three, functools.partial(_lower_tiles, False), 3)
-told(_subtract, _of_three, functools.partial(_lower_tiles, True), 3)
-told(add_product, _of_three, functools.partial(_lower_call, add_product_to), 3)
-told(subtract_product, _of_three, functools.partial(_lower_call, subtract_product_from), 3)
+
+
+def _compiled_once(callee: Any, is_taken_off: bool, is_fused: bool) -> Any:
+    """The function that calls of `callee` call, compiled once for each kind of float."""
+
+    def tiles(out, left, right):  # type: ignore[no-untyped-def]
+        raise NotImplementedError
+
+    def whole(out, left, right):  # type: ignore[no-untyped-def]
+        tiles(out, left, right)
+
+    whole.__qualname__ = callee.__name__
+    told(tiles, _of_three, functools.partial(_lower_tiles, is_taken_off, is_fused), 3)
+    told(callee, _of_three, functools.partial(_lower_call, whole), 3)
+    return whole
+
+
+OWN = (
+    _compiled_once(add_product, False, False),
+    _compiled_once(subtract_product, True, False),
+    _compiled_once(fused_add_product, False, True),
+    _compiled_once(fused_subtract_product, True, True),
+)

@@ -40,7 +40,12 @@ from adjit.runtime.library.hints import (
 )
 from adjit.runtime.library.integers import integer_fmod, integer_power, shift_count, shift_left, shift_right
 from adjit.runtime.library.parts import joined
-from adjit.runtime.library.products import add_product, subtract_product
+from adjit.runtime.library.products import (
+    add_product,
+    fused_add_product,
+    fused_subtract_product,
+    subtract_product,
+)
 from adjit.runtime.library.raising import raise_made
 from adjit.runtime.library.schedule import checkpoint_distance, default_snapshots, fitting_snapshots
 from adjit.runtime.library.sets import united, united_all

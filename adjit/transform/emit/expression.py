@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from adjit.runtime.library import add_product, check_apart, check_separate, joined, subtract_product
+from adjit.runtime.library import check_apart, check_separate, joined
 from adjit.runtime.library.workspace import product_type
 from adjit.runtime.vectormath import OF_ROWS
 from adjit.transform import ir
@@ -220,8 +220,7 @@ class Expressions:
 
     def added(self, op: ir.AddProduct) -> str:
         """A product that is added to a matrix, or taken off."""
-        callee = subtract_product if op.is_taken_off else add_product
-        return f"{self.globals.text(callee)}({self.operands((op.target, op.left, op.right))})"
+        return f"{self.globals.text(op.callee)}({self.operands((op.target, op.left, op.right))})"
 
     def of_rows(self, op: ir.OfRows) -> str:
         """A function of the elements of rows, each less a number."""

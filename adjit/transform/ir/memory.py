@@ -103,13 +103,14 @@ class Store(Op):
 class AddProduct(Op):
     """`target += left @ right`, of matrices, each element's terms in the order of the axis that is summed over.
 
-    is_taken_off: `target -= left @ right`. What is emitted has it in the place of loops; no derivative is made of it.
+    callee: the function of `runtime/library/products.py` that does it, or takes the product off. What is emitted has it
+    in the place of loops; no derivative is made of it.
     """
 
+    callee: Any
     target: Operand = operand(memory="written")
     left: Operand = operand()
     right: Operand = operand()
-    is_taken_off: bool = False
 
     @once
     def memory_read(self) -> tuple[Operand, ...]:

@@ -25,7 +25,7 @@ _FORMS: dict[type[ir.Op], str] = {
     ir.Copy: "copy {source}",
     ir.Extent: "extent {array}, {axis}",
     ir.Load: "load {array}[{index}]",
-    ir.AddProduct: "add product {target}, {left}, {right}, {is_taken_off}",
+    ir.AddProduct: "{callee} {target}, {left}, {right}",
     ir.OfRows: "{callee} of rows {target}, {source}, {less}",
     ir.Slice: "slice {base}[{selectors}]",
     ir.Transpose: "transpose {base}, {axes}",

@@ -1,6 +1,7 @@
 """Products that are added to matrices: term by term, in order, whatever lies side by side in memory."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from numba import njit
 
 from adjit.runtime.backend.compiler import GeneratedCompiler
 from adjit.runtime.backend.products import in_tiles, suits_tiles
-from adjit.runtime.library import add_product, subtract_product, workspace
+from adjit.runtime.library import add_product, fused_add_product, fused_subtract_product, subtract_product, workspace
 
 
 @njit
@@ -19,6 +20,16 @@ def added(out, left, right):
 @njit
 def taken_off(out, left, right):
     subtract_product(out, left, right)
+
+
+@njit
+def fused(out, left, right):
+    fused_add_product(out, left, right)
+
+
+@njit
+def fused_off(out, left, right):
+    fused_subtract_product(out, left, right)
 
 
 def laid_out(matrix, order):
@@ -53,6 +64,23 @@ def test_each_element_is_added_up_in_order(m, n, count, kind):
         out = given[0].copy()
         plain(out, *given[1:])
         np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("m, n, count", [(6, 8, 3), (13, 21, 5), (3, 5, 64)])
+def test_fused_ones_round_a_product_and_its_sum_once(m, n, count):
+    draw = np.random.default_rng(m + n)
+    start, left, right = (draw.normal(size=shape) for shape in ((m, n), (m, count), (count, n)))
+    for sign, compiled, plain in ((1, fused, fused_add_product), (-1, fused_off, fused_subtract_product)):
+        expected = start.copy()
+        for i, j, k in np.ndindex(m, n, count):
+            term = Fraction(left[i, k]) * Fraction(right[k, j])
+            expected[i, j] = float(Fraction(expected[i, j]) + sign * term)
+        out = start.copy()
+        compiled(out, left, right)
+        np.testing.assert_array_equal(out, expected)
+        out = start.copy()
+        plain(out, left, right)
+        np.testing.assert_allclose(out, expected, rtol=1e-13)
 
 
 def test_elements_around_a_part_stay_as_they_are():

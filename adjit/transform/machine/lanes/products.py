@@ -24,6 +24,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from adjit.runtime.library import add_product, subtract_product
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import Effects, touched
@@ -346,7 +347,8 @@ class _Parting:
             one, other = map(self.matrices.as_given, (one, other))
         left, right = (self.matrices.of(builder, e, loops, first) for e, first in ((one, rows), (other, summed)))
         out = self.matrices.of(builder, target, loops, rows)
-        builder.emit(ir.AddProduct(target=out, left=left, right=right, is_taken_off=product.is_taken_off))
+        callee = subtract_product if product.is_taken_off else add_product
+        builder.emit(ir.AddProduct(callee=callee, target=out, left=left, right=right))
 
 
 class _Matrices:

@@ -19,7 +19,7 @@ from adjit.transform.strategy import CHEAPEST, Strategy
 SIZES = (0, 1, 15, 16, 17, 64, 65, 130)
 SUPPORT = (
     "check_separate", "same_extent", "some_elements", "reassociable_add", "reassociable_sub", "reassociable_max",
-    "add_product", "check_bounds", "check_index", "index_range",
+    "add_product", "fused_add_product", "fused_subtract_product", "check_bounds", "check_index", "index_range",
 )  # fmt: skip
 lay_lanes = steps.lay_lanes
 WHEREVER = Strategy(without=frozenset({"weigh", "terms"}))

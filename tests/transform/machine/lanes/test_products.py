@@ -190,6 +190,14 @@ def test_products_are_calls(function):
     assert "_product(" not in derived(function, WITHOUT).source(TYPES, tuned=True)
 
 
+@pytest.mark.parametrize("function", PARTED)
+def test_products_of_adjoints_alone_are_fused(function):
+    forward, reverse = derived(function).source(TYPES, tuned=True).split("# ---- reverse of", 1)
+    assert "fused_" not in forward
+    assert "_product(" in forward
+    assert reverse.count("fused_add_product(") > 0
+
+
 @pytest.mark.parametrize("function", WHOLE)
 def test_other_loops_stay_as_they_are(function):
     text = derived(function).source(TYPES, tuned=True)
