@@ -74,7 +74,8 @@ def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[
     if asked.strategy.machine == "cuda":
         return _nest_for_threads(asked, arg_types, given)
     made = without_stop_gradient(derived_nest(asked, arg_types, given))
-    return tune(without_levels(made), range(len(made.body.yields) - len(given)), asked.strategy, False, False, False)
+    values = range(len(made.body.yields) - len(given))
+    return tune(without_levels(made), values, values, asked.strategy, False, False, False)
 
 
 def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:

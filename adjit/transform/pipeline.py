@@ -194,7 +194,11 @@ def primal(
 
 def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
     values, is_half = values_in(derivative, function.result), derivative.kind in IN_HALVES
-    made = tune(without_stop_gradient(function), values, derivative.strategy, derivative.parallel, is_half, vectormath)
+    # what one half hands to the other may decide there
+    is_whole = derivative.kind in ("value_and_grad", "jvp")
+    exact = [k for k in values if not is_whole or ir.is_reference(function.body.yields[k])]
+    given = derivative.strategy, derivative.parallel, is_half, vectormath
+    made = tune(without_stop_gradient(function), values, exact, *given)
     if derivative.nancheck:
         made = checked(check_finite(made), "guarded")
     return checked(poll_progress(made), "watched") if derivative.watched else made

@@ -17,6 +17,7 @@ import operator
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
+from numba import types
 
 from adjit.runtime import vectormath
 from adjit.runtime.library import reassociable_add, reassociable_sub
@@ -25,7 +26,8 @@ from adjit.transform.analysis.alias import Aliases, names_given
 
 
 class Reach:
-    """Everything that flows into the yields at `positions`, into a condition, a loop bound, an index or an effect."""
+    """Everything that flows into the yields at `positions`, into a condition, a loop bound, an index, an extent or an
+    effect."""
 
     def __init__(self, function: ir.Function, aliases: Aliases, positions: Collection[int] = ()):
         self._function, self._aliases = function, aliases
@@ -36,6 +38,10 @@ class Reach:
         """What else is looked for: all that flows into these operands of operations."""
         for op in ops:
             yield from steering(op)
+            if isinstance(op, ir.Alloc | ir.Reshape):
+                yield from op.shape
+            elif isinstance(op, ir.Slice):
+                yield from op.operands[1:]
 
     def _follow(self, wanted: Collection[ir.Operand]) -> None:
         """Everything that flows into these."""
@@ -49,7 +55,8 @@ class Reach:
             if isinstance(var, ir.Var) and var not in self._vars:
                 self._vars.add(var)
                 waiting += flows.beside.get(var, ())
-                if (op := flows.made.get(var)) is not None:
+                # an extent is no element of its array
+                if (op := flows.made.get(var)) is not None and not isinstance(op, ir.Extent):
                     waiting += op.operands
                     self._add_memory(op.memory_read, waiting)
 
@@ -133,11 +140,17 @@ class Roundings(Reach):
 
 def _told_apart(op: ir.Op, quotients: bool) -> Sequence[ir.Operand]:
     """Operands that an operation may be very different for where they are nearly equal."""
-    if not isinstance(op, ir.Call) or _is_one(op, _SMOOTH):
+    if not isinstance(op, ir.Call) or _is_one(op, _SMOOTH) or _is_whole_power(op):
         return ()
     if op.callee is operator.truediv:
         return op.args[1:] if quotients else ()
     return op.args[:1] if op.callee is ir.select else op.args
+
+
+def _is_whole_power(op: ir.Call) -> bool:
+    """Whether it is x ** 2, x ** 3, ..."""
+    exponent = op.args[1] if op.callee is operator.pow else None
+    return isinstance(exponent, ir.Const) and isinstance(exponent.type, types.Integer) and exponent.value > 0
 
 
 _SMOOTH: set[object] = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, ir.cast}

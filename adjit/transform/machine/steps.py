@@ -36,12 +36,14 @@ from adjit.transform.strategy import Strategy
 def tune(
     function: ir.Function,
     values: Sequence[int],
+    exact: Sequence[int],
     strategy: Strategy,
     is_parallel: bool,
     is_half: bool,
     vectormath: bool,
 ) -> ir.Function:
-    """The function as it is emitted. `values`: results that are not derivatives, and keep their bits.
+    """The function as it is emitted. `values`: results that are not derivatives, of which sums keep their order;
+    `exact`: those whose products round before they are added.
 
     `is_half`: one half of two sweeps, which went through threads before they were cut. `vectormath`: elementary
     functions of strips.
@@ -69,6 +71,6 @@ def tune(
         Pass("vectors", vectorise, vectormath),
         Pass("search", search_extrema, uses("search"), simplify),
         Pass("hoisting", hoist_scratch, uses("hoist")),
-        Pass("fused products", partial(fuse_products, values=values), uses("contract")),
+        Pass("fused products", partial(fuse_products, exact=exact), uses("contract")),
     )
     return run_passes(passes, made)
