@@ -18,6 +18,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numba import types
 
+from adjit import errors
 from adjit.rules.registry import class_of
 from adjit.transform import ir
 from adjit.transform.frontend.heap import aliasing, lists
@@ -130,8 +131,28 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         return found
     if callee is operator.add:
         left, right = (unwrap(ctx, side) if _is_list_outside(side) else side for side in (left, right))
+    found = _of_lists(frame, callee, left, right)
+    if found is not None:
+        return found
+    if is_array(left) or is_array(right):
+        left, right = (array_of_list(ctx, side) for side in (left, right))
+    if is_numeric(left) and is_numeric(right):
+        return _of_numbers(frame, callee, left, right)
+    for run in (_of_tuples, _of_known):
+        found = run(frame, callee, left, right)
+        if found is not None:
+            return found
+    if isinstance(left, Union):
+        return of_option(frame, left, lambda option: binary(frame, callee, option, right))
+    if isinstance(right, Union):
+        return of_option(frame, right, lambda option: binary(frame, callee, left, option))
+    raise _no_operation(ctx, callee, left, right)
+
+
+def _of_lists(frame: Frame, callee: Any, left: Value, right: Value) -> Value | None:
+    """Lists that are joined, and lists and tuples that are repeated."""
     if is_list(left) and is_list(right) and callee is operator.add:
-        whole = lists.joined(ctx, left, right)
+        whole = lists.joined(frame.ctx, left, right)
         shares = frozenset[Ref]().union(
             *(aliasing.shared_by(one) for one in (left, right) if isinstance(one, GrowableList))
         )
@@ -141,31 +162,45 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     if isinstance(left, TupleValue) and callee is operator.mul and is_number(right) and is_integer(right.type):
         # in Python the same lists and objects again
         items = tuple(in_new_reference(frame, one) if is_mutable(one) else one for one in left.items)
-        return lists.repeated(ctx, dataclasses.replace(left, items=items), right)
-    if is_array(left) or is_array(right):
-        left, right = (array_of_list(ctx, side) for side in (left, right))
-    if (is_complex(left) or is_complex(right)) and is_numeric(left) and is_numeric(right):
+        return lists.repeated(frame.ctx, dataclasses.replace(left, items=items), right)
+    return None
+
+
+def _of_numbers(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
+    """Numbers and arrays, real or complex."""
+    ctx = frame.ctx
+    if is_complex(left) or is_complex(right):
         if callee is operator.matmul:
             return product(frame, callee, left, right)
         if is_scalar(left) and is_scalar(right):
             return complexes.binary(ctx, callee, left, right)
         return elementwise(ctx, callee, (left, right))
-    if is_numeric(left) and is_numeric(right):
-        if frame.weak:
-            left, right = _weak_against(left, right), _weak_against(right, left)
-        if callee is operator.matmul:
-            is_product = is_array(left) and is_array(right)
-            if is_product and (max(ndim(left), ndim(right)) > 2 or overlaps(ctx, left) or overlaps(ctx, right)):
-                return ctx.call(frame, Static(np.matmul), (left, right), {})
-            return whole_call(ctx, operator.matmul, (operand(ctx, left), operand(ctx, right)))
+    if frame.weak:
+        left, right = _weak_against(left, right), _weak_against(right, left)
+    if callee is not operator.matmul:
         return applied(ctx, callee, (left, right))
-    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
-        if callee is operator.add and not left.is_list and not right.is_list:
-            return TupleValue(left.items + right.items)
-        if callee in (operator.eq, operator.ne):
-            return _tuples_equal(frame, callee, left, right)
-        if callee in _ORDERING and left.is_list == right.is_list:
-            return _tuples_ordered(frame, callee, left.items, right.items)
+    is_product = is_array(left) and is_array(right)
+    if is_product and (max(ndim(left), ndim(right)) > 2 or overlaps(ctx, left) or overlaps(ctx, right)):
+        return ctx.call(frame, Static(np.matmul), (left, right), {})
+    return whole_call(ctx, operator.matmul, (operand(ctx, left), operand(ctx, right)))
+
+
+def _of_tuples(frame: Frame, callee: Any, left: Value, right: Value) -> Value | None:
+    """Tuples and lists that are joined or compared."""
+    if not isinstance(left, TupleValue) or not isinstance(right, TupleValue):
+        return None
+    if callee is operator.add and not left.is_list and not right.is_list:
+        return TupleValue(left.items + right.items)
+    if callee in (operator.eq, operator.ne):
+        return _tuples_equal(frame, callee, left, right)
+    if callee in _ORDERING and left.is_list == right.is_list:
+        return _tuples_ordered(frame, callee, left.items, right.items)
+    return None
+
+
+def _of_known(frame: Frame, callee: Any, left: Value, right: Value) -> Value | None:
+    """Texts and other objects that are known."""
+    ctx = frame.ctx
     if takes_texts(callee, (left, right), {}):
         return fold(ctx, ARRAYS_OF_TEXTS, callee, (left, right))
     if isinstance(left, Static) and isinstance(right, Static) and callee in (operator.eq, operator.ne):
@@ -182,19 +217,18 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
                 why="NumPy compares each element.",
             )
         return ir.boolean(callee is operator.ne)
-    if isinstance(left, Union):
-        return of_option(frame, left, lambda option: binary(frame, callee, option, right))
-    if isinstance(right, Union):
-        return of_option(frame, right, lambda option: binary(frame, callee, left, option))
+    is_format = callee is operator.mod and isinstance(left, Static) and isinstance(left.value, str)
+    return fold(ctx, BY_PERCENT, callee, (left, right)) if is_format and not isinstance(right, Union) else None
+
+
+def _no_operation(ctx: Context, callee: Any, left: Value, right: Value) -> errors.AdjitError:
     what = f"`{sign_of(callee)}` of {describe(left)} and {describe(right)}"
     if any(isinstance(v, Static) and type(v.value).__module__.startswith("scipy.sparse.") for v in (left, right)):
-        raise ctx.unsupported(what, "Compress it before the function, with .tocsr() or .tocsc().")
-    if callee is operator.mod and isinstance(left, Static) and isinstance(left.value, str):
-        return fold(ctx, BY_PERCENT, callee, (left, right))
+        return ctx.unsupported(what, "Compress it before the function, with .tocsr() or .tocsc().")
     for value in (left, right):
         if isinstance(value, Static):
             refuse_foreign(ctx, value.value)
-    raise ctx.unsupported(what, _as_numbers((left, right)))
+    return ctx.unsupported(what, _as_numbers((left, right)))
 
 
 def _as_numbers(values: Sequence[Value]) -> str:

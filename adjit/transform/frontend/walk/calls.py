@@ -281,22 +281,40 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return _one_of(frame, function, args, named)
     if not isinstance(function, Static):
         raise ctx.unsupported(f"a call of {describe(function)}", "Call a function.")
+    found = _on_device(frame, function.value, args, named)
+    if found is not None:
+        return found
     callee = function.value
-    if (by_address := called_by_address(frame, callee, args, named)) is not None:
-        return by_address
-    if isinstance(callee, CudaName):
-        return (host_call if ctx.kernel is None else call_of_cuda)(frame, callee.name, args, named)
-    if isinstance(callee, ForAll):
-        return for_all(frame, callee, args, named)
-    if is_reduction(callee):
-        return reduction(frame, callee, args, named)
-    if isinstance(callee, Configured):
-        return launch(frame, callee, args, named)
     if ctx.kernel is not None:
         check_called(ctx, callee)
         callee = in_kernel(callee)
     if takes_objects(ctx, callee, args, named):
         return fold(ctx, OBJECTS, callee, args, named)
+    _refuse_call(ctx, callee)
+    args = with_floats(callee, args)
+    found = _by_kind(frame, callee, args, named)
+    if found is None:
+        found = _by_numba(frame, callee, args, named)
+    if found is None:
+        found = _by_text(frame, callee, args, named)
+    return _by_library(frame, callee, args, named) if found is None else found
+
+
+def _on_device(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """A call of a kernel, of what it calls, or by an address in memory; None of anything else."""
+    if (by_address := called_by_address(frame, callee, args, named)) is not None:
+        return by_address
+    if isinstance(callee, CudaName):
+        return (host_call if frame.ctx.kernel is None else call_of_cuda)(frame, callee.name, args, named)
+    if isinstance(callee, ForAll):
+        return for_all(frame, callee, args, named)
+    if is_reduction(callee):
+        return reduction(frame, callee, args, named)
+    return launch(frame, callee, args, named) if isinstance(callee, Configured) else None
+
+
+def _refuse_call(ctx: Context, callee: Any) -> None:
+    """Raises Unsupported for functions whose calls cannot be differentiated, whatever they get."""
     if says(callee):
         raise ctx.unsupported(
             f"`{callee.__name__}` under another name",
@@ -305,7 +323,23 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         )
     if (instead := outermost(callee)) is not None:
         raise ctx.unsupported(f"a call of {callee!r} inside a function", instead)
-    args = with_floats(callee, args)
+    if is_stencil(callee):
+        raise ctx.unsupported(
+            "a call of a function of numba.stencil",
+            "Write the loops: for i in range(1, a.size - 1): out[i] = 0.5 * (a[i - 1] + a[i + 1]).",
+            why="Its indices are relative to each element, and its margins are filled.",
+        )
+    if getattr(callee, "__name__", "") == "seed" and callee == random.seed and ctx.is_plain:
+        raise ctx.unsupported(
+            "random.seed",
+            "Write np.random.seed(...) and draws of np.random, or rng = np.random.default_rng(seed).",
+            why="For the same seed compiled code draws other numbers than Python.",
+        )
+
+
+def _by_kind(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """A call of what adjit has a class for, or knows by itself; None of anything else."""
+    ctx = frame.ctx
     if is_cached(callee):
         return _remembered(frame, lambda: call(frame, Static(under_cache(callee)), args, named))
     if isinstance(callee, FunctionType) and callee in KNOWN:
@@ -320,42 +354,44 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return ctx.run_local(callee, args, named)
     if isinstance(callee, Vectorized) or is_called_as(callee, np.vectorize):
         return vectorized(frame, callee, args, named)
-    if is_stencil(callee):
-        raise ctx.unsupported(
-            "a call of a function of numba.stencil",
-            "Write the loops: for i in range(1, a.size - 1): out[i] = 0.5 * (a[i - 1] + a[i + 1]).",
-            why="Its indices are relative to each element, and its margins are filled.",
-        )
+    return None
+
+
+def _by_numba(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """A call of what numba compiles in its own way; None of anything else."""
     found = of_numba(frame, callee, args, named) or of_guvectorize(frame, callee, args, named)
     if found is None and frame.is_compiled and _is_hashable(callee):
-        found = implemented(frame, callee, _has_rule(callee), args, named)
-    if found is not None:
-        return found
+        return implemented(frame, callee, _has_rule(callee), args, named)
+    return found
+
+
+def _by_text(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """A call of a function, a method or an object whose text is read; None of anything else."""
+    ctx = frame.ctx
     if callee is functools.partial and args:
         return partial(frame, args, named)
-    if getattr(callee, "__name__", "") == "seed" and callee == random.seed and ctx.is_plain:
-        raise ctx.unsupported(
-            "random.seed",
-            "Write np.random.seed(...) and draws of np.random, or rng = np.random.default_rng(seed).",
-            why="For the same seed compiled code draws other numbers than Python.",
-        )
     is_own = _is_hashable(callee) and (callee in INTRINSICS or lookup(callee) is not None)
     is_own |= isinstance(callee, types.Type)  # which converts
     is_own |= _is_of_library(callee) and not isinstance(callee, functools.partial)
     if not is_own:
         refuse_foreign(ctx, callee)
-    found = None if is_own else called_object(frame, callee, args, named)
-    if found is not None:
-        return found
-    if _of_the_user(callee):
-        _check_bridge(ctx, callee)
-        # the body may read an argument many times, and may write others while it does
-        given, keywords = _computed(ctx, args, named)
-        if is_builtin(callee) and not frame.is_rule:
-            return _of_rules(ctx, callee, given, keywords)
-        return ctx.inline(callee, given, keywords, frame.is_rule, frame.weak)
+        if (found := called_object(frame, callee, args, named)) is not None:
+            return found
+    if not _of_the_user(callee):
+        return None
+    _check_bridge(ctx, callee)
+    # the body may read an argument many times, and may write others while it does
+    given, keywords = _computed(ctx, args, named)
+    if is_builtin(callee) and not frame.is_rule:
+        return _of_rules(ctx, callee, given, keywords)
+    return ctx.inline(callee, given, keywords, frame.is_rule, frame.weak)
+
+
+def _by_library(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """A call of a function of a library, or of a class, by rules."""
+    ctx = frame.ctx
     is_held = isinstance(callee, type) and not _is_of_library(callee)  # an object may keep it for later
-    if not is_held and (found := _for_option(frame, function, args, named)) is not None:
+    if not is_held and (found := _for_option(frame, callee, args, named)) is not None:
         return found
     if not is_held and not (_is_hashable(callee) and (callee in RUNNING_THROUGH or callee in LAZY)):
         if callee in (any, all):
@@ -397,14 +433,15 @@ def _check_bridge(ctx: Context, callee: Any) -> None:
         raise ctx.unsupported(f"{package}.{callee.__name__} without {bridge}", f"Add  import {bridge}  to the imports.")
 
 
-def _for_option(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+def _for_option(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
     """A call with something that is chosen at run time among the arguments, functions aside; None if nothing is."""
 
     def run(made: Value) -> Value:
         assert isinstance(made, TupleValue)
-        return call(frame, function, made.items[: len(args)], dict(zip(named, made.items[len(args) :], strict=True)))
+        given, keywords = made.items[: len(args)], dict(zip(named, made.items[len(args) :], strict=True))
+        return call(frame, Static(callee), given, keywords)
 
-    given = map(as_options, args) if isinstance(function, Static) and _asks(function.value) else args
+    given = map(as_options, args) if _asks(callee) else args
     return for_option(frame, TupleValue((*given, *named.values())), run)
 
 
@@ -471,6 +508,7 @@ def _one_of(frame: Frame, function: Union, args: Sequence[Value], named: Mapping
 
 
 def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value:
+    """A call of a function of a library, or of a class, with arguments that are all there."""
     ctx = frame.ctx
     if takes_texts(callee, args, named):
         return fold(ctx, ARRAYS_OF_TEXTS, callee, args, named)
@@ -480,6 +518,16 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         found = _complex_call(frame, callee, args, named)
         if found is not None:
             return found
+    for run in (_intrinsic, _inner_derivative, _ruled, _of_owner, _constructed):
+        found = run(frame, callee, args, named)
+        if found is not None:
+            return found
+    return _without_rule(frame, callee, args, named)
+
+
+def _intrinsic(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value | None:
+    """A call of what the front end does itself."""
+    ctx = frame.ctx
     if callee is np.vectorize:
         return vectorizing(frame, args, named)
     if _is_hashable(callee) and callee in ONCE:
@@ -494,16 +542,22 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         )
     if _is_hashable(callee) and callee in INTRINSICS:
         return INTRINSICS[callee](frame, args, named)
-    if getattr(callee, "__module__", None) == "_operator" and not named:
-        found = spelt_out(frame, callee, args)
-        if found is not None:
-            return found
+    is_operator = getattr(callee, "__module__", None) == "_operator" and not named
+    return spelt_out(frame, callee, args) if is_operator else None
+
+
+def _inner_derivative(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value | None:
+    """A call of what makes derivatives, or of one that was made inside."""
     if _is_hashable(callee) and callee in DERIVING:
         return asked(frame, DERIVING[callee], args, named)
     if isinstance(callee, Maker):
         return asked(frame, callee.kind, args, named)
-    if isinstance(callee, InnerPullback):
-        return pulled(frame, callee, args, named)
+    return pulled(frame, callee, args, named) if isinstance(callee, InnerPullback) else None
+
+
+def _ruled(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value | None:
+    """A call of what has a rule or a derivative, or is worked out as its arguments are known."""
+    ctx = frame.ctx
     if (len(args) > 1 or named) and _is_hashable(callee) and callee in ALONG_AXES:
         return ALONG_AXES[callee](frame, args, named)
     if isinstance(getattr(callee, "__self__", None), np.ufunc):
@@ -534,20 +588,28 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return _elementwise(frame, callee, args, named)
     method = static_attribute(type(callee), "__call__", None)
     of_class = lookup(method) if isinstance(method, FunctionType) else None
-    if of_class is not None:
-        return _by_rule(frame, method, of_class, [Static(callee), *args], named)
-    outer = getattr(callee, "__self__", None)
-    if isinstance(outer, list | dict | MappingProxyType) and callee.__name__ in _READING:
-        return _method(frame, Method(unwrap(ctx, Static(outer)), callee.__name__), args, named)
+    return None if of_class is None else _by_rule(frame, method, of_class, [Static(callee), *args], named)
+
+
+def _of_owner(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value | None:
+    """A call of a method of an object from outside."""
+    ctx, owner = frame.ctx, getattr(callee, "__self__", None)
+    if isinstance(owner, list | dict | MappingProxyType) and callee.__name__ in _READING:
+        return _method(frame, Method(unwrap(ctx, Static(owner)), callee.__name__), args, named)
     # bound, or as `str.upper`
-    if isinstance(outer, str | re.Pattern | re.Match) or getattr(callee, "__objclass__", None) is str:
+    if isinstance(owner, str | re.Pattern | re.Match) or getattr(callee, "__objclass__", None) is str:
         return fold(ctx, TEXTS, callee, args, named)
-    if isinstance(outer, list | dict | set):
+    if isinstance(owner, list | dict | set):
         raise ctx.unsupported(
             f"the method `{callee.__name__}` of a {type(callee.__self__).__name__} from outside",
             "Pass numbers and arrays as arguments, and return the changed values.",
             why="Objects from outside the function are constants, as in numba.",
         )
+    return None
+
+
+def _constructed(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value | None:
+    """A call of a class."""
     if isinstance(callee, type) and issubclass(callee, tuple) and hasattr(callee, "_fields"):
         return _named_tuple(frame, callee, args, named)
     if isinstance(callee, type) and not _is_of_library(callee) and not issubclass(callee, BaseException):
@@ -556,8 +618,8 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
     if kind is not None and len(args) == 1 and not named and is_numeric(args[0]):
         # NumPy's types give an array that is of them already
         is_same = is_array(args[0]) and dtype(args[0]) == kind
-        return args[0] if is_same else converted(ctx, args[0], element_type(frame, kind))
-    return _without_rule(frame, callee, args, named)
+        return args[0] if is_same else converted(frame.ctx, args[0], element_type(frame, kind))
+    return None
 
 
 # Functions that take integers for floats, with how many arguments that are arrays they have.

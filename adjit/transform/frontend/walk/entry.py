@@ -212,6 +212,28 @@ def _elaborate_local(
     return _in_context(build_derivative, run)
 
 
+@contextlib.contextmanager
+def _recursion_seen(ctx: Context, source: FunctionSource) -> Iterator[None]:
+    """Has the program read again where a function calls itself without end, or with other types: as a loop."""
+    try:
+        yield
+    except (RecursionError, errors.TypeMismatch) as error:
+        known = error if isinstance(error, errors.TypeMismatch) else None
+        if (repeated := _called_by_itself(ctx)) is not None:
+            raise Restart(known, recursive=(repeated,)) from None
+        if known is not None:
+            raise
+        # positions are found by going just as deep
+        fault = errors.Unsupported(
+            f"an expression, a block or an object that is nested too deeply, in {source.name}",
+            source.first_line,
+            "Python's recursion limit is reached (see sys.setrecursionlimit).",
+            "Divide it into more statements. Keep objects that a loop nests into each other in a list.",
+        )
+        fault.wants_constant = True  # a loop that is written out makes other objects
+        raise fault from error
+
+
 def _elaborated(
     ctx: Context,
     source: FunctionSource,
@@ -233,7 +255,7 @@ def _elaborated(
                 ctx.new_array(leaf)
         ctx.arrays.given = frozenset(leaves)
         values = {name: value for name, (_, value) in zip(names, given, strict=True)}
-        try:
+        with _recursion_seen(ctx, source):
             seen_by_body = variables(values)
             with in_threads(ctx) if ctx.kernel is not None else contextlib.nullcontext():
                 result, _ = _body(ctx, source, seen_by_body, False, False)
@@ -241,21 +263,6 @@ def _elaborated(
                 result = _lists_as_arrays(ctx, not_none(ctx, result, "the result"))
                 if result == Static(None) and ir.raises(ir.Region((), tuple(ops), ())):
                     result = ir.Const(0.0, types.float64)  # which no call gets to see
-        except (RecursionError, errors.TypeMismatch) as error:
-            known = error if isinstance(error, errors.TypeMismatch) else None
-            if (repeated := _called_by_itself(ctx)) is not None:
-                raise Restart(known, recursive=(repeated,)) from None
-            if known is not None:
-                raise
-            # positions are found by going just as deep
-            fault = errors.Unsupported(
-                f"an expression, a block or an object that is nested too deeply, in {source.name}",
-                source.first_line,
-                "Python's recursion limit is reached (see sys.setrecursionlimit).",
-                "Divide it into more statements. Keep objects that a loop nests into each other in a list.",
-            )
-            fault.wants_constant = True  # a loop that is written out makes other objects
-            raise fault from error
         if ctx.kernel is not None:
             check_result(source, result)
         tree, yields = result_of(source, result)
@@ -281,15 +288,16 @@ def _elaborated(
     made, same = without_detached(made, fixed)
     kernel = ctx.kernel
     made = made if kernel is None else _yielding_what_it_stores(made, kernel.launched.axes + 1)
+    _note_elaborated(ctx, made, lambda operand: ir.substituted_operand(naming.operand(operand), same))
+    return define_undefined(made if kernel is not None else _without_side_effects(ctx, made, source))
+
+
+def _note_elaborated(ctx: Context, made: ir.Function, final: Callable[[ir.Operand], ir.Operand]) -> None:
+    """Takes note of the IR and of what names stand for there; `final`: the operand that one has become."""
     parts = ((name, origin, part) for name, origin, value in ctx.names.bound for part in parts_of(value))
-
-    def final(operand: ir.Operand) -> ir.Operand:
-        return ir.substituted_operand(naming.operand(operand), same)
-
     bound = tuple((name, origin, final(part)) for name, origin, part in parts if isinstance(part, ir.Var | ir.Const))
     derived = tuple((tuple(map(final, taken)), tuple(map(final, found))) for taken, found in ctx.names.derived)
     note(Elaborated(made, bound, derived))
-    return define_undefined(made if kernel is not None else _without_side_effects(ctx, made, source))
 
 
 def _yielding_what_it_stores(function: ir.Function, hidden: int) -> ir.Function:
