@@ -489,6 +489,13 @@ def chained_picked_and_dropped(x):
     return total * list(itertools.dropwhile(lambda v: v < 1.0, pair(x)))[0]
 
 
+@add(lambda: (np.array([0.5, 0.3, 0.7, 0.9]),))
+def running_totals_beside_what_is_taken(x):
+    totals = itertools.accumulate(x, lambda a, b: a * b + 1.0, initial=2.0)
+    total = sum(a * b for a, b in zip(totals, itertools.takewhile(lambda v: v < 0.8, x)))
+    return total + max(itertools.accumulate(filter(lambda v: v > 0.4, x)))
+
+
 def doubled_and_squared(x):
     for item in x:
         made = (2.0 * item, 1.0)

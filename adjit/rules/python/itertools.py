@@ -66,6 +66,28 @@ def dropwhile(predicate: Any, iterable: Any) -> Any:
             yield item
 
 
+def accumulate(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
+    """itertools.accumulate."""
+    if initial is not None:
+        total = initial
+        yield total
+    for k, item in enumerate(iterable):
+        if initial is None and k == 0:
+            total = item
+        elif func is None:
+            total = total + item
+        else:
+            total = func(total, item)
+        yield total
+
+
+def from_iterable(iterable: Any) -> Any:
+    """itertools.chain.from_iterable."""
+    for one in iterable:
+        for item in one:  # noqa: UP028
+            yield item
+
+
 def chain(*iterables: Any) -> Any:
     """itertools.chain."""
     for one in iterables:

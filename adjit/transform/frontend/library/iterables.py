@@ -34,8 +34,8 @@ from adjit.transform.frontend.heap.mutation_during_iteration import is_run_throu
 from adjit.transform.frontend.heap.references import as_reference, mutate
 from adjit.transform.frontend.library.builtins import item_at, known_items, length, part_of_range
 from adjit.transform.frontend.library.ordering import generator, written
-from adjit.transform.frontend.operations.containers import append, get_item, to_list
-from adjit.transform.frontend.operations.control import REDUCED, conditional, either_value, tried
+from adjit.transform.frontend.operations.containers import get_item, to_list
+from adjit.transform.frontend.operations.control import REDUCED, either_value, tried
 from adjit.transform.frontend.operations.operators import binary, both, either, truth
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.argument_binding import Handler, dtype_argument, takes
@@ -168,36 +168,6 @@ def _reduce(frame: Frame, function: Value, iterable: Value, initial: Value | Non
     return dereference(frame.env, frame.env.pop(REDUCED))
 
 
-def _accumulate(frame: Frame, iterable: Value, function: Value | None, initial: Value | None) -> Value:
-    """itertools.accumulate."""
-    ctx, whole = frame.ctx, to_list(frame, iterable)
-    is_given = initial is not None and initial != Static(None)
-    cell = as_reference(frame, TupleValue((initial,) if is_given and initial is not None else (), is_list=True))
-
-    def now() -> List:
-        made = dereference(frame.env, cell)
-        assert is_list(made)
-        return made
-
-    def add(one: Value) -> None:
-        last = get_item(frame, now(), [ir.integer(-1)])
-        if function is None or function == Static(None):
-            more = binary(frame, operator.add, last, one)
-        else:
-            more = ctx.call(frame, function, [last, one], {})
-        append(frame, now(), materialise(ctx, more))
-
-    def all_but_first() -> None:
-        append(frame, now(), get_item(frame, whole, [ir.integer(0)]))
-        ctx.for_each(frame, get_item(frame, whole, [SliceValue(ir.Span(ir.integer(1), None))]), add, ())
-
-    if is_given:
-        ctx.for_each(frame, whole, add, ())
-    else:
-        conditional(frame, truth(frame, whole), all_but_first, lambda: None)
-    return now()
-
-
 def _choices(maker: Callable[..., Any], body: Callable[..., Any]) -> Handler:
     """itertools.combinations and permutations."""
 
@@ -252,15 +222,7 @@ def _chained(frame: Frame, iterable: Value) -> Value:
     whole = to_list(frame, iterable)
     if isinstance(whole, TupleValue):
         return _chain(frame, list(whole.items), {})
-    cell = as_reference(frame, TupleValue((), is_list=True))
-
-    def add(one: Value) -> None:
-        made = dereference(frame.env, cell)
-        assert is_list(made)
-        append(frame, made, one)
-
-    frame.ctx.for_each(frame, whole, lambda row: frame.ctx.for_each(frame, row, add, ()), ())
-    return dereference(frame.env, cell)
+    return generator(python.itertools.from_iterable)(frame, [whole], {})
 
 
 # ------------------------------------------------------------------------------------------------------------ iterators
@@ -515,8 +477,8 @@ LAZY = ONCE - {itertools.combinations, itertools.permutations, itertools.product
 
 # What takes the items of a generator one by one, as somebody runs through it.
 RUNNING_THROUGH = frozenset((
-    enumerate, zip, map, itertools.islice, iter, next, tuple, itertools.takewhile, itertools.dropwhile,
-    itertools.filterfalse, itertools.compress,
+    enumerate, zip, map, filter, iter, next, tuple, itertools.islice, itertools.accumulate, itertools.takewhile,
+    itertools.dropwhile, itertools.filterfalse, itertools.compress,
 ))  # fmt: skip
 
 
@@ -529,9 +491,9 @@ def _sum_in_turn(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
 
 # What does so where one of its arguments is a generator; of lists it makes lists.
 _IN_TURN: dict[Any, Callable[..., Value | None]] = {
+    itertools.chain.from_iterable: generator(python.itertools.from_iterable),
     any: written(python.builtins.any),
     all: written(python.builtins.all),
-    filter: generator(python.builtins.filter),
     sum: _sum_in_turn,
     itertools.chain: written(python.itertools.chain),
     itertools.starmap: written(python.itertools.starmap),
@@ -548,10 +510,10 @@ ITERABLES: dict[Any, Handler] = {
     reversed: takes("reversed", "sequence", _reversed),
     map: _map,
     filter: generator(python.builtins.filter),
+    itertools.accumulate: generator(python.itertools.accumulate),
     any: _of_all("any"),
     all: _of_all("all"),
     functools.reduce: takes("functools.reduce", "function iterable initial?", _reduce),
-    itertools.accumulate: takes("itertools.accumulate", "iterable func? initial?", _accumulate),
     itertools.combinations: _choices(itertools.combinations, python.itertools.combinations),
     itertools.permutations: _choices(itertools.permutations, python.itertools.permutations),
     itertools.product: _product,

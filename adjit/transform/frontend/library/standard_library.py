@@ -25,7 +25,7 @@ from adjit.rules import python
 from adjit.rules.python.statistics import OF_STATISTICS
 from adjit.transform import ir
 from adjit.transform.frontend.heap.references import in_new_reference
-from adjit.transform.frontend.library.ordering import written
+from adjit.transform.frontend.library.ordering import generator, written
 from adjit.transform.frontend.operations.containers import to_list
 from adjit.transform.frontend.operations.operators import binary
 from adjit.transform.frontend.operations.records import Partial, method_of
@@ -248,12 +248,12 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     operator.attrgetter: _attributes,
     dict.fromkeys: written(python.builtins.fromkeys),
     itertools.cycle: written(python.itertools.cycle),
-    itertools.compress: written(python.itertools.compress),
-    itertools.filterfalse: written(python.itertools.filterfalse),
-    itertools.zip_longest: written(python.itertools.zip_longest),
-    itertools.takewhile: written(python.itertools.takewhile),
-    itertools.dropwhile: written(python.itertools.dropwhile),
-    itertools.groupby: written(python.itertools.groupby),
+    itertools.compress: generator(python.itertools.compress),
+    itertools.filterfalse: generator(python.itertools.filterfalse),
+    itertools.zip_longest: generator(python.itertools.zip_longest),
+    itertools.takewhile: generator(python.itertools.takewhile),
+    itertools.dropwhile: generator(python.itertools.dropwhile),
+    itertools.groupby: generator(python.itertools.groupby),
     collections.namedtuple: _of_text(collections.namedtuple, NAMED_TUPLES),
     callable: takes("callable", "obj", _callable),
     copy.copy: takes("copy.copy", "x", _copied),
