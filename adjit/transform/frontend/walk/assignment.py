@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -34,7 +35,7 @@ from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.checks import require
 from adjit.transform.frontend.values.elementwise import materialise, store_all
 from adjit.transform.frontend.values.evaluation_order import settled
-from adjit.transform.frontend.values.frame import Frame
+from adjit.transform.frontend.values.frame import Context, Frame
 from adjit.transform.frontend.values.unions import fitting, not_none
 from adjit.transform.frontend.values.values import (
     GrowableList,
@@ -331,23 +332,20 @@ def _named_item(frame: Frame, target: cst.Subscript, value: Value) -> Value:
     return value if is_array(value) else _renamed(frame, f"{array.value}_item", value, user=False) or value
 
 
-def _is_in_a_list(frame: Frame, value: ir.Var) -> bool:
-    """Whether a list or an object has it, as what a method puts there and returns."""
-    known = frame.ctx.variables_in
-    for state in frame.lists().values():
-        found = known.get(id(state))
-        if found is None or found[0] is not state:
-            leaves = (leaf for part in parts_of(state) for leaf in leaves_of(part))
-            found = known[id(state)] = (state, frozenset(leaf for leaf in leaves if isinstance(leaf, ir.Var)))
-        if value in found[1]:
-            return True
-    return False
+def _is_kept(frame: Frame, value: ir.Var) -> bool:
+    """Whether a list or an object has it, as what a method puts there and returns, or a generator that gave it has it
+    in a variable, which it may read when it goes on."""
+    giving = (each.env.values() for each in frame.ctx.frames if each.giving and each is not frame)
+    held = itertools.chain(frame.lists().values(), *giving)
+    return any(value in _variables_in(frame.ctx, one) for one in held)
 
 
-def _is_in_a_generator(frame: Frame, value: ir.Var) -> bool:
-    """Whether a generator that gave it has it in a variable, which it may read when it goes on."""
-    held = (one for each in frame.ctx.frames if each.giving and each is not frame for one in each.env.values())
-    return any(part is value for one in held for part in parts_of(one))
+def _variables_in(ctx: Context, whole: Value) -> frozenset[ir.Var]:
+    found = ctx.variables_in.get(id(whole))
+    if found is None or found[0] is not whole:
+        leaves = (leaf for part in parts_of(whole) for leaf in leaves_of(part))
+        found = ctx.variables_in[id(whole)] = (whole, frozenset(leaf for leaf in leaves if isinstance(leaf, ir.Var)))
+    return found[1]
 
 
 def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | None:
@@ -357,7 +355,7 @@ def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | Non
     for k in range(len(ctx.builder.ops) - 1, max(frame.begun - 1, len(ctx.builder.ops) - 9), -1):
         op = ctx.builder.ops[k]
         if any(r is value for r in op.results):
-            if _is_in_a_list(frame, value) or _is_in_a_generator(frame, value):
+            if _is_kept(frame, value):
                 return None
             renamed = dataclasses.replace(value, name=name, user=user)
             results = [renamed if r is value else r for r in op.results]
