@@ -345,3 +345,14 @@ def items_that_are_none_by_annotation(x):
             best = v
     other: float | None = best
     return other * 2.0 if other is not None else 0.0
+
+
+@add
+def pairs_of_a_text_and_a_number_added(x):
+    items = []
+    for i in range(x.size):
+        items.append(("load", x[i] * i))
+    total = 0.0
+    for name, value in items + items:
+        total += value**2 if name == "load" else 0.0
+    return total

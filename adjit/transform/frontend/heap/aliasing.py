@@ -20,8 +20,9 @@ from adjit.transform.frontend.values.values import (
     ItemRef,
     Record,
     Ref,
+    Row,
     RuntimeDict,
-    Shape,
+    Structure,
     TupleValue,
     Value,
     View,
@@ -106,9 +107,9 @@ def are_shared(ctx: Context) -> None:
         raise shared_items(ctx)
 
 
-def has_mutable(shape: Shape) -> bool:
-    is_one = shape.kind in ("list", "row") or (shape.kind == "record" and shape.of is not np.record)
-    return is_one or any(map(has_mutable, shape.parts))
+def has_mutable(shape: Structure) -> bool:
+    is_one = type(shape) is Row or (is_mutable(shape) and getattr(shape, "of", None) is not np.record)
+    return is_one or any(map(has_mutable, shape.members))
 
 
 def takes_note(ctx: Context, value: Value, cell: Ref) -> None:

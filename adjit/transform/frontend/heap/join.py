@@ -1,6 +1,6 @@
 """How one value is put together that is one of two: on two paths, or before a loop and after a trip.
 
-In: two values, and what is in the lists that they have. Out: the `Shape` of both, and the operands of each
+In: two values, and what is in the lists that they have. Out: the structure of both, and the operands of each
 as one of it.
 
     (1.0, "a") and (2.0, "b")        a tuple of a number and one of two texts
@@ -10,7 +10,7 @@ as one of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from numba import types
 
@@ -21,13 +21,14 @@ from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.frame import Context
 from adjit.transform.frontend.values.unions import number, renumbered
 from adjit.transform.frontend.values.values import (
+    Complex,
     GrowableList,
     Optional,
     Record,
     Ref,
     RuntimeDict,
-    Shape,
     Static,
+    Structure,
     TupleValue,
     Union,
     Value,
@@ -49,22 +50,14 @@ EMPTY = ir.Const(None, types.none)  # stands for an array of a list that has no 
 NOTHING = ir.Const(None, types.none)  # and for the number or array of what is None
 
 
-def _are_functions(shape: Shape) -> bool:
-    """Whether it is a function or a text, or one of several."""
-    options = shape.parts if shape.kind == "chosen" else (shape,)
-    return all(option.kind == "static" and may_be_chosen(option.parts[0]) for option in options)
-
-
-def _chooses_functions(shape: Shape) -> bool:
+def _chooses_functions(shape: Structure) -> bool:
     """Whether functions and texts are all that is one of several in it."""
-    return _are_functions(shape) if shape.kind == "chosen" else all(map(_chooses_functions, _parts(shape)))
+    if isinstance(shape, Union):
+        return all(map(may_be_chosen, shape.options))
+    return all(map(_chooses_functions, shape.members))
 
 
-def _parts(shape: Shape) -> tuple[Shape, ...]:
-    return tuple(part for part in shape.parts if isinstance(part, Shape))
-
-
-def both_shapes(ctx: Context, one: Shape, other: Shape) -> Shape | None:
+def both_shapes(ctx: Context, one: Structure, other: Structure) -> Structure | None:
     """How a value is put together that is one on a path and the other on another; a function, or one that is in it,
     becomes one of several."""
     found = joint(one, other)
@@ -74,14 +67,14 @@ def both_shapes(ctx: Context, one: Shape, other: Shape) -> Shape | None:
     return apart(found) if found is not None and ctx.assumed.own_extents else found
 
 
-def common(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value], keeps: bool) -> Shape | None:
+def common(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value], keeps: bool) -> Structure | None:
     """The same of values with what is in lists there. Lists that are not the same one are known by what is in them,
     unless it `keeps` them; what is put together in two ways is one of both, unless a loop around may be written out."""
     shapes = structure(one[1]), structure(other[1])
     return (both_shapes(ctx, *shapes) if keeps else by_content(ctx, one, other)) or choice(ctx, *shapes)
 
 
-def by_content(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -> Shape | None:
+def by_content(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -> Structure | None:
     found = both_shapes(ctx, structure(one[1]), structure(other[1]))
     return found or both_shapes(ctx, structure(dereference(*one)), structure(dereference(*other)))
 
@@ -98,26 +91,26 @@ def is_copied(ctx: Context, env: Env, value: Value) -> None:
                 is_copied(ctx, env, one)
 
 
-def choice(ctx: Context, one: Shape, other: Shape) -> Shape | None:
+def choice(ctx: Context, one: Structure, other: Structure) -> Structure | None:
     if ctx.wants_known and not ctx.assumed.keeps_chosen:
         return None
     found = joint(one, other, chooses=True)
     return apart(found) if found is not None and ctx.assumed.own_extents else found
 
 
-def _leaves_of_chosen(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:
+def _leaves_of_chosen(ctx: Context, shape: Union, value: Value) -> list[ir.Operand] | None:
     """The operands of a value that is one of several, of which this is one, or one of some."""
     options, which = (value.options, value) if isinstance(value, Union) else ((value,), None)
     if isinstance(value, Optional):
         options = (Static(None), value.value)
         which = Union(options, scalars.negated(ctx, value.is_there))
-    places = [_place_in(shape, structure(option)) for option in options]
+    places = [_place_in(shape.options, structure(option)) for option in options]
     if None in places or len(set(places)) < len(places):
         return None
     known = [place for place in places if place is not None]
-    count = len(shape.parts)
+    count = len(shape.options)
     found = [number(known[0], count) if which is None else renumbered(ctx, which, known, count)]
-    for place, part in enumerate(shape.parts):
+    for place, part in enumerate(shape.options):
         inner: list[ir.Operand] | None = [NOTHING] * leaf_count(part)
         if place in known:
             inner = leaves_as(ctx, part, options[known.index(place)])
@@ -127,60 +120,60 @@ def _leaves_of_chosen(ctx: Context, shape: Shape, value: Value) -> list[ir.Opera
     return found
 
 
-def _place_in(shape: Shape, option: Shape) -> int | None:
+def _place_in(options: Sequence[Structure], option: Structure) -> int | None:
     """Which of the options it is."""
-    if option in shape.parts:
-        return shape.parts.index(option)
-    known = ((k, part, chooses) for chooses in (False, True) for k, part in enumerate(shape.parts))
+    if option in options:
+        return options.index(option)
+    known = ((k, part, chooses) for chooses in (False, True) for k, part in enumerate(options))
     return next((k for k, part, chooses in known if joint(part, option, chooses) == part), None)
 
 
-def leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:
+def leaves_as(ctx: Context, shape: Structure, value: Value) -> list[ir.Operand] | None:
     """The operands of a value put together like `shape`, real numbers taken as complex ones; None if it cannot be."""
-    if shape.kind == "chosen":
+    if isinstance(shape, Union):
         return _leaves_of_chosen(ctx, shape, value)
-    if shape.kind == "maybe":
+    if isinstance(shape, Optional):
         if value == Static(None):
-            return [ir.boolean(False), *[NOTHING] * leaf_count(shape.parts[0])]
+            return [ir.boolean(False), *[NOTHING] * leaf_count(shape.value)]
         there, held = (value.is_there, value.value) if isinstance(value, Optional) else (ir.boolean(True), value)
-        inner = leaves_as(ctx, shape.parts[0], held)
+        inner = leaves_as(ctx, shape.value, held)
         return inner if inner is None else [there, *inner]
-    if shape.kind == "table":
+    if isinstance(shape, RuntimeDict):
         value = RuntimeDict("dict", pairs_of(value)) if isinstance(value, Record) else value
         assert isinstance(value, RuntimeDict)
-        inner = leaves_as(ctx, shape.parts[0], value.items)
+        inner = leaves_as(ctx, shape.items, value.items)
         return inner if inner is None or value.limit is None else [*inner, value.limit]
-    if shape.kind == "grown":
+    if isinstance(shape, GrowableList):
         assert isinstance(value, TupleValue | GrowableList)
         if isinstance(value, TupleValue) and not value.items:
-            return [*[EMPTY] * leaf_count(shape.parts[0]), ir.integer(0)]
-        return leaves_of(lists.grown(ctx, value, shape.parts[0]))
+            return [*[EMPTY] * leaf_count(shape.item), ir.integer(0)]
+        return leaves_of(lists.grown(ctx, value, shape.item))
     if isinstance(value, TupleValue | Record):
-        found = [leaves_as(ctx, part, item) for part, item in zip(shape.parts, value.items, strict=True)]
+        found = [leaves_as(ctx, part, item) for part, item in zip(shape.items, value.items, strict=True)]
         return None if None in found else [leaf for leaves in found for leaf in leaves or ()]
-    if shape.kind != "complex" or not isinstance(value, ir.Var | ir.Const):
+    if not isinstance(shape, Complex) or not isinstance(value, ir.Operand):
         return leaves_of(value)
     if isinstance(value.type, types.Array):
         return None
     return [value, typed_const(0.0, value.type if isinstance(value.type, types.Float) else types.float64)]
 
 
-def note_escapes(ctx: Context, shape: Shape, value: Value) -> None:
+def note_escapes(ctx: Context, shape: Structure, value: Value) -> None:
     """Takes note of what is in a list that becomes one that grows."""
-    if shape.kind in ("grown", "table"):
+    if shape.grows:
         aliasing.puts_away_items(ctx, value)
 
 
-def unified(shape: Shape, one: ir.Operand, other: ir.Operand) -> types.Type | None:
+def unified(shape: Structure, one: ir.Operand, other: ir.Operand) -> types.Type | None:
     """The type of a leaf that is one on a path and the other on another; in a list that grows, integers and floats are
     floats."""
     if one is EMPTY or other is EMPTY or one is NOTHING or other is NOTHING:
         return other.type if one is EMPTY or one is NOTHING else one.type
     found = unify(one.type, other.type)
-    return lists.widened(one.type, other.type) if found is None and shape.kind in ("grown", "table") else found
+    return lists.widened(one.type, other.type) if found is None and shape.grows else found
 
 
-def in_list(env: Env, shape: Shape, value: Value | None) -> Value | None:
+def in_list(env: Env, shape: Structure, value: Value | None) -> Value | None:
     """A value that is put together like `shape`, which tells what is in a list, or which list it is."""
     if value is None or structure(value) == shape or joint(shape, structure(value), chooses=True) == shape:
         return value

@@ -38,22 +38,27 @@ from adjit.transform.frontend.values.values import (
     Complex,
     Flat,
     GrowableList,
+    Hole,
     List,
     Number,
+    Ragged,
     Record,
     Ref,
+    Row,
     RuntimeDict,
-    Shape,
     Static,
+    Structure,
     TupleValue,
     Value,
-    apart,
     describe,
     dtype,
     is_array,
     is_list,
     is_number,
+    is_put_together,
+    item_apart,
     item_of,
+    items_in,
     joint,
     leaf_count,
     leaves_of,
@@ -69,10 +74,7 @@ def displayed(ctx: Context, value: Value) -> Value:
     """A list from outside, or one in a tuple or a list, as a display of it would be: NumPy makes an array of either."""
     if isinstance(value, Static) and type(value.value) is list:
         return TupleValue(tuple(displayed(ctx, wrap(ctx, one)) for one in value.value), is_list=True)
-    if isinstance(value, TupleValue):
-        items = tuple(displayed(ctx, one) for one in value.items)
-        return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
-    return value
+    return value.mapped(functools.partial(displayed, ctx)) if isinstance(value, TupleValue) else value
 
 
 def elements(ctx: Context, value: Value) -> Value:
@@ -119,16 +121,16 @@ def set_order(value: RuntimeDict) -> TupleValue | None:
 
 def as_array(ctx: Context, value: GrowableList) -> Value:
     """The items as an array, a row each."""
-    if value.item.kind in ("leaf", "row"):
+    if isinstance(value.item, Hole | Row):
         # which is an array of its own where anybody keeps it
         return as_lazy(ctx, _used(ctx, value.buffers[0], value.count))
-    if value.item.kind == "ragged":
+    if isinstance(value.item, Ragged):
         return as_lazy(ctx, _even(ctx, value))
-    if value.item.kind == "complex":
+    if isinstance(value.item, Complex):
         real, imag = (_used(ctx, buffer, value.count) for buffer in value.buffers)
         return as_lazy(ctx, Complex(real, imag))
     columns = [as_array(ctx, GrowableList(LEAF, (buffer,), value.count)) for buffer in value.buffers]
-    if not columns or any(part != LEAF for part in value.item.parts):
+    if not columns or any(part != LEAF for part in value.item.items):
         raise ctx.unsupported("an array of this list", "Append numbers, arrays, or tuples of numbers.")
     kind = functools.reduce(scalars.wider, map(dtype, columns))
     first = shape_of(ctx, columns[0])
@@ -169,23 +171,14 @@ def _view(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector], sha
 def read_item(ctx: Context, value: GrowableList, index: ir.Operand) -> Value:
     parts = iter(value.buffers)
 
-    def made(shape: Shape) -> Value:
-        if shape.kind in ("tuple", "list"):
-            return TupleValue(tuple(map(made, shape.parts)), shape.kind == "list", shape.fields)
-        if shape.kind == "record":
-            return Record(shape.fields, tuple(map(made, shape.parts)), shape.of)
-        if shape.kind == "static":
-            known: Value = shape.parts[0]
-            return known
-        if shape.kind == "complex":
-            return Complex(_at(ctx, next(parts), index), _at(ctx, next(parts), index))
-        if shape.kind == "ragged":
-            axes, is_a_list = shape.fields
+    def made(shape: Structure) -> Value:
+        if isinstance(shape, Row | Ragged):
             buffer = next(parts)
-            own = _at(ctx, buffer, index, [_at(ctx, next(parts), index) for _ in range(axes)])
+            extents = [_at(ctx, next(parts), index) for _ in shape.members[1:]]
+            own = _at(ctx, buffer, index, extents or None)
+            is_a_list = isinstance(shape, Row) or shape.is_list
             return GrowableList(LEAF, (own,), ctx.shape(own)[0]) if is_a_list else own
-        found = _at(ctx, next(parts), index)
-        return GrowableList(LEAF, (found,), ctx.shape(found)[0]) if shape.kind == "row" else found
+        return _at(ctx, next(parts), index) if type(shape) is Hole else shape.with_members(*map(made, shape.members))
 
     return made(value.item)
 
@@ -241,13 +234,11 @@ def _same_extent(ctx: Context, items: ir.Operand, given: ir.Operand) -> ir.Opera
     return items
 
 
-def _own_axes(shape: Shape) -> list[int]:
+def _own_axes(shape: Structure) -> list[int]:
     """For each leaf of an item, how many axes it has whose extents are its own: these are the leaves after it."""
-    if shape.kind == "ragged":
-        return [int(shape.fields[0]), *[0] * int(shape.fields[0])]
-    if shape.kind in ("tuple", "list", "record"):
-        return [axes for part in shape.parts for axes in _own_axes(part)]
-    return [0] * leaf_count(shape)
+    if isinstance(shape, Ragged):
+        return [len(shape.extents), *[0] * len(shape.extents)]
+    return [axes for p in shape.members for axes in _own_axes(p)] if shape.members else [0] * leaf_count(shape)
 
 
 def extents_differ(ctx: Context, value: List | RuntimeDict, given: Value) -> None:
@@ -281,25 +272,23 @@ def fitted(ctx: Context, value: List, given: Value) -> GrowableList:
 
 def _taking(ctx: Context, value: GrowableList, given: Value) -> GrowableList:
     """A list as one whose items are put together so that this can be one: lists in it may have any length."""
-    (own,) = structure(value).parts
+    own = value.structure().item
     shape = item_of(own, structure(given))
-    if shape in (None, own) or "complex" in (shape.kind, own.kind):
+    if shape is None or shape == own or Complex in (type(shape), type(own)):
         return value
     if not ctx.assumed.own_extents:
         raise Restart(own_extents=True)
     return grown(ctx, value, _item_shape(ctx, shape))
 
 
-def _leaves(ctx: Context, shape: Shape, given: Value) -> list[ir.Operand]:
+def _leaves(ctx: Context, shape: Structure, given: Value) -> list[ir.Operand]:
     """The numbers and arrays of an item."""
-    is_alike = isinstance(given, Record) if shape.kind == "record" else isinstance(given, TupleValue)
-    if is_alike and shape.kind in ("tuple", "list", "record"):
-        assert isinstance(given, TupleValue | Record)
-        if len(given.items) != len(shape.parts):
+    if isinstance(given, TupleValue | Record) and type(given) is type(shape):
+        if len(given.items) != len(shape.items):
             raise differ(ctx)
-        return [leaf for part, one in zip(shape.parts, given.items, strict=True) for leaf in _leaves(ctx, part, one)]
-    if shape.kind == "static":
-        if given != shape.parts[0]:
+        return [leaf for part, one in zip(shape.items, given.items, strict=True) for leaf in _leaves(ctx, part, one)]
+    if not is_put_together(shape):
+        if given != shape:
             raise differ(ctx)
         return []
     if shape == ROW and is_list(given):
@@ -307,21 +296,21 @@ def _leaves(ctx: Context, shape: Shape, given: Value) -> list[ir.Operand]:
         array = as_array(ctx, given) if isinstance(given, GrowableList) else array_of(ctx, given, of_none=types.boolean)
         (row,) = operands_in(_number(ctx, array))
         return [row, *shape_of(ctx, row)]
-    if shape.kind == "ragged" and is_array(given):
+    if isinstance(shape, Ragged) and is_array(given):
         made = materialise(ctx, given)
-        if not isinstance(made, ir.Var | ir.Const) or len(shape_of(ctx, made)) != shape.fields[0]:
+        if not isinstance(made, ir.Operand) or len(shape_of(ctx, made)) != len(shape.extents):
             raise differ(ctx)
         return [made, *shape_of(ctx, made)]
-    if shape.kind == "row" and is_list(given):
+    if isinstance(shape, Row) and is_list(given):
         array = as_array(ctx, given) if isinstance(given, GrowableList) else array_of(ctx, given)
         return [*operands_in(_number(ctx, array))]
-    if shape.kind == "complex":
+    if isinstance(shape, Complex):
         number = _number(ctx, given)
         if is_array(number) and not isinstance(number, Complex):
             raise differ(ctx)
         return [*operands_in(number if is_array(number) else complexes.promote(ctx, number))]
     made = materialise(ctx, given)
-    if shape.kind != "leaf" or not isinstance(made, ir.Var | ir.Const):
+    if not isinstance(shape, Hole) or not isinstance(made, ir.Operand):
         raise differ(ctx)
     return [made]
 
@@ -348,17 +337,10 @@ def columns(ctx: Context, rows: GrowableList) -> TupleValue:
     Python has no columns."""
     is_any = scalars.scalar(ctx, operator.gt, (rows.count, ir.integer(0)))
     require(ctx, is_any, ValueError, "zip of no rows, which has no columns")
-    made: list[Value] = []
-    first = 0
-    for part in rows.item.parts:
-        last = first + leaf_count(part)
-        whole = GrowableList(part, rows.buffers[first:last], rows.count)
-        made.append(part_of_list(ctx, whole, ir.Span()))
-        first = last
-    return TupleValue(tuple(made))
+    return TupleValue(tuple(part_of_list(ctx, column, ir.Span()) for column in rows.columns()))
 
 
-def grown(ctx: Context, value: TupleValue | GrowableList, shape: Shape | None = None) -> GrowableList:
+def grown(ctx: Context, value: TupleValue | GrowableList, shape: Structure | None = None) -> GrowableList:
     """A list of known items as one that may grow; `shape`: how its items will be put together."""
     if isinstance(value, GrowableList):
         return value if shape in (None, value.item) else _built_as(ctx, value, shape)
@@ -404,16 +386,15 @@ def _is_of_numbers(value: Value) -> bool:
     return is_number(value)
 
 
-def _item_shape(ctx: Context, *shapes: Shape) -> Shape | None:
+def _item_shape(ctx: Context, *shapes: Structure) -> Structure | None:
     """How the items of a list are put together, which are like these."""
     found = item_of(*shapes)
-    return apart(Shape("grown", (found,))).parts[0] if found is not None and ctx.assumed.own_extents else found
+    return item_apart(found) if found is not None and ctx.assumed.own_extents else found
 
 
-def _built_as(ctx: Context, value: GrowableList, shape: Shape) -> GrowableList:
+def _built_as(ctx: Context, value: GrowableList, shape: Structure) -> GrowableList:
     """A list as one whose items are put together in another way: a list of so many numbers as one of any length."""
-    (own,) = structure(value).parts
-    if joint(own, shape) != shape:
+    if joint(value.structure().item, shape) != shape:
         raise differ(ctx)
     parts = iter(value.buffers)
     buffers = [
@@ -426,21 +407,21 @@ def _built_as(ctx: Context, value: GrowableList, shape: Shape) -> GrowableList:
 
 
 def _built_of(
-    ctx: Context, old: Shape, new: Shape, parts: Iterator[ir.Operand]
+    ctx: Context, old: Structure, new: Structure, parts: Iterator[ir.Operand]
 ) -> Iterator[tuple[types.Type, Sequence[ir.Operand]]]:
     """For each leaf of an item put together as `new`, its type, and the extents that are enough for what is in
     `parts`, the leaves of items put together as `old`."""
-    if new.kind == "ragged" and old.kind != "ragged":
+    if isinstance(new, Ragged) and not isinstance(old, Ragged):
         own = [next(parts) for _ in range(leaf_count(old))]
         no_kind: types.Type = types.boolean
         kind = functools.reduce(scalars.wider, map(dtype, own), no_kind)
-        yield kind, [ir.integer(len(own))] if old.kind == "list" else ctx.shape(own[0])[1:]
-        yield from ((types.intp, ()) for _ in range(int(new.fields[0])))
+        yield kind, [ir.integer(len(own))] if isinstance(old, TupleValue) else ctx.shape(own[0])[1:]
+        yield from ((types.intp, ()) for _ in new.extents)
         return
-    if new.kind != old.kind:
+    if type(new) is not type(old) or is_list(new) != is_list(old):
         raise differ(ctx)
-    if new.kind in ("tuple", "list", "record"):
-        for a, b in zip(old.parts, new.parts, strict=True):
+    if isinstance(new, TupleValue | Record):
+        for a, b in zip(old.items, new.items, strict=True):
             yield from _built_of(ctx, a, b, parts)
         return
     for buffer in itertools.islice(parts, leaf_count(new)):
@@ -601,7 +582,7 @@ def joined(ctx: Context, left: List, right: List) -> List:
     for one, other in ((left, right), (right, left)):
         for item in other.items if isinstance(other, TupleValue) else ():
             extents_differ(ctx, one, item)
-    shape = _item_shape(ctx, *structure(left).parts, *structure(right).parts)
+    shape = _item_shape(ctx, *items_in(structure(left)), *items_in(structure(right)))
     if shape is None:
         raise differ(ctx)
     puts_away_items(ctx, left)

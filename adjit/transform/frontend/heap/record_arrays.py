@@ -20,16 +20,17 @@ from adjit.transform.frontend.heap.lists import as_array
 from adjit.transform.frontend.heap.references import item
 from adjit.transform.frontend.values.frame import Context, as_index, wrap
 from adjit.transform.frontend.values.values import (
+    COMPLEX,
     LEAF,
     Complex,
     GrowableList,
-    Shape,
+    Record,
     SliceValue,
     Static,
+    Structure,
     TupleValue,
     Value,
     is_number,
-    leaf_count,
     operands_in,
 )
 
@@ -84,29 +85,26 @@ def rows(ctx: Context, value: Static) -> GrowableList:
 
 def records_of(ctx: Context, names: Sequence[str], columns: Sequence[Value]) -> GrowableList:
     """An array of records that is an argument, by the arrays of its fields."""
-    shapes = tuple(Shape("complex") if isinstance(column, Complex) else LEAF for column in columns)
+    shapes = tuple(COMPLEX if isinstance(column, Complex) else LEAF for column in columns)
     buffers = [buffer for c in columns if isinstance(c, ir.Var | ir.Const | Complex) for buffer in operands_in(c)]
-    return GrowableList(Shape("record", shapes, tuple(names), np.record), tuple(buffers), ctx.shape(buffers[0])[0])
+    return GrowableList(Record(tuple(names), shapes, np.record), tuple(buffers), ctx.shape(buffers[0])[0])
 
 
 def has_fields(value: Value) -> bool:
     """Whether it is an array of records that is an argument."""
-    return isinstance(value, GrowableList) and value.item.of is np.record
+    return isinstance(value, GrowableList) and getattr(value.item, "of", None) is np.record
 
 
 def field_of(ctx: Context, value: GrowableList, name: str) -> Value:
     """The array of a field of such an array."""
-    names = value.item.fields
+    names = value.item.keys
     if name not in names:
         known = f"It has {', '.join(map(repr, names))}."
         raise ctx.mismatch(f"records without a field {name!r} of numbers", "Give one that they have.", why=known)
-    place = names.index(name)
-    first = sum(leaf_count(part) for part in value.item.parts[:place])
-    part = value.item.parts[place]
-    return as_array(ctx, GrowableList(part, value.buffers[first : first + leaf_count(part)], value.count))
+    return as_array(ctx, value.columns()[names.index(name)])
 
 
-def _shape(ctx: Context, value: Static) -> tuple[Shape, list[ir.Operand]]:
+def _shape(ctx: Context, value: Static) -> tuple[Structure, list[ir.Operand]]:
     """How a record is put together, of the fields that are numbers, and the arrays of these."""
     dtype = value.value.dtype
     names, parts, buffers = [], [], list[ir.Operand]()
@@ -116,13 +114,13 @@ def _shape(ctx: Context, value: Static) -> tuple[Shape, list[ir.Operand]]:
         elif dtype[name].base.kind in "biufc":
             array = field(ctx, value, name)
             assert isinstance(array, ir.Const | Complex)
-            inner, more = Shape("complex") if isinstance(array, Complex) else LEAF, list(operands_in(array))
+            inner, more = COMPLEX if isinstance(array, Complex) else LEAF, list(operands_in(array))
         else:
             continue
         names.append(name)
         parts.append(inner)
         buffers += more
-    return Shape("record", tuple(parts), tuple(names), np.record), buffers
+    return Record(tuple(names), tuple(parts), np.record), buffers
 
 
 def _known(entry: Value) -> Any:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import operator
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -42,6 +44,7 @@ from adjit.transform.frontend.values.frame import (
 from adjit.transform.frontend.values.values import (
     COPIED,
     MADE_BEFORE,
+    Container,
     Copied,
     GrowableList,
     ItemRef,
@@ -50,8 +53,8 @@ from adjit.transform.frontend.values.values import (
     Record,
     Ref,
     RuntimeDict,
-    Shape,
     Static,
+    Structure,
     TupleValue,
     Union,
     Value,
@@ -64,8 +67,6 @@ from adjit.transform.frontend.values.values import (
     is_list,
     is_mutable,
     is_number,
-    leaf_count,
-    of_options,
     operands_in,
     ragged,
     view_of,
@@ -95,7 +96,12 @@ def _placed(value: Value, cell: Ref | None, index: ir.Operand, path: tuple[int, 
         items = tuple(_placed(one, cell, index, (*path, k)) for k, one in enumerate(value.items))
         is_one = is_mutable(value) and not (isinstance(value, Record) and value.of is np.record)
         return dataclasses.replace(value, items=items, cell=ItemRef(cell, index, path) if is_one else None)
-    return dataclasses.replace(value, cell=ItemRef(cell, index, path)) if isinstance(value, GrowableList) else value
+    return value.known_by(ItemRef(cell, index, path)) if isinstance(value, GrowableList) else value
+
+
+def _is_open(value: Value) -> TypeGuard[TupleValue | Union]:
+    """Whether it is a tuple or one of several values, which variables hold as they are."""
+    return isinstance(value, Union) or (isinstance(value, TupleValue) and not value.is_list)
 
 
 def read_items(frame: Frame, value: Value) -> Value:
@@ -104,9 +110,7 @@ def read_items(frame: Frame, value: Value) -> Value:
         return item_now(frame, value)
     if isinstance(value, View) and isinstance(value.cell, ItemRef):
         return view_of(item_now(frame, value.cell), value.part)
-    if isinstance(value, TupleValue) and not value.is_list:
-        return dataclasses.replace(value, items=tuple(read_items(frame, one) for one in value.items))
-    return of_options(value, functools.partial(read_items, frame)) if isinstance(value, Union) else value
+    return value.mapped(functools.partial(read_items, frame)) if _is_open(value) else value
 
 
 def item_now(frame: Frame, place: ItemRef) -> Value:
@@ -129,7 +133,7 @@ def state_of(frame: Frame, cell: Ref | ItemRef) -> Value:
 def latest(frame: Frame, value: Value) -> Value:
     """A list, a dictionary or an object that was evaluated before something else was, as it is now."""
     if isinstance(value, Union):
-        return of_options(value, functools.partial(latest, frame))
+        return value.mapped(functools.partial(latest, frame))
     cell = value.cell if is_mutable(value) else None
     if isinstance(value, Record) and isinstance(cell, View):
         return view_of(latest(frame, state_of(frame, cell.cell)), cell.part)
@@ -162,16 +166,13 @@ def current(frame: Frame, value: GrowableList) -> GrowableList:
     return now if isinstance(now, GrowableList) and now.item == value.item else value
 
 
-def _store_parts(ctx: Context, value: GrowableList, index: ir.Operand, old: Value, new: Value) -> None:
+def _store_parts(ctx: Context, value: GrowableList, index: ir.Operand, old: Any, new: Value) -> None:
     """An item becomes `new`, which was `old`: what is the same in both is left alone."""
     if old == new:
         return
-    if value.item.kind != "ragged" and isinstance(old, TupleValue | Record) and isinstance(new, TupleValue | Record):
-        first = 0
-        for part, was, given in zip(value.item.parts, old.items, new.items, strict=True):
-            own = GrowableList(part, value.buffers[first : first + leaf_count(part)], value.count)
-            _store_parts(ctx, own, index, was, given)
-            first += leaf_count(part)
+    if type(old) is type(value.item) and isinstance(new, TupleValue | Record):
+        for column, was, given in zip(value.columns(), old.items, new.items, strict=True):
+            _store_parts(ctx, column, index, was, given)
         return
     note_escape(ctx, new)
     changes_rows(ctx, value)
@@ -259,11 +260,8 @@ def as_reference(frame: Frame, value: Value) -> Value:
         return _kept_row(frame.ctx, value)
     if isinstance(value, TupleValue | GrowableList | Record) and isinstance(value.cell, View):
         return value.cell
-    if isinstance(value, TupleValue) and not value.is_list:
-        items = tuple(as_reference(frame, one) for one in value.items)
-        return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
-    if isinstance(value, Union):
-        return of_options(value, functools.partial(as_reference, frame))
+    if _is_open(value):
+        return value.mapped(functools.partial(as_reference, frame))
     if (stream := as_stream(value)) is not None and stream.spent is None:
         spent = new_cell(frame)
         frame.env[spent.key] = FRESH if stream.at is None else ir.integer(0)
@@ -284,24 +282,16 @@ def as_reference(frame: Frame, value: Value) -> Value:
 
 def as_copy(value: Value) -> Value:
     """A value whose lists and objects are copies, and so are not what they are in Python."""
-    if isinstance(value, TupleValue | Record):
-        copy = COPIED if is_mutable(value) else None
-        return dataclasses.replace(value, items=tuple(map(as_copy, value.items)), cell=copy)
-    if isinstance(value, RuntimeDict):
-        return dataclasses.replace(value, cell=COPIED)
-    if isinstance(value, Union):
-        return of_options(value, as_copy)
-    return dataclasses.replace(value, cell=COPIED) if isinstance(value, GrowableList) else value
+    if isinstance(value, TupleValue | Record | Union):
+        value = value.mapped(as_copy)
+    return value.known_by(COPIED if is_mutable(value) else None) if isinstance(value, Container) else value
 
 
 def by_reference(value: Value) -> Value:
     """A value as one holds it that gives no names: what has one, by its cell."""
     if is_mutable(value) and isinstance(value.cell, Ref):
         return value.cell
-    if isinstance(value, TupleValue) and not value.is_list:
-        items = tuple(map(by_reference, value.items))
-        return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
-    return of_options(value, by_reference) if isinstance(value, Union) else value
+    return value.mapped(by_reference) if _is_open(value) else value
 
 
 def in_new_reference(frame: Frame, value: Value) -> Value:
@@ -413,37 +403,32 @@ def _other_length(old: Value, new: Value) -> bool:
     return is_list(old) and is_list(new)
 
 
-def _with_rows(shape: Shape, path: Sequence[int]) -> Shape:
+def _with_rows(shape: Structure, path: Sequence[int]) -> Structure:
     """How items are put together of which the list at that place may have any length."""
     if not path:
         return ragged(shape)
     k = path[0]
-    parts = (*shape.parts[:k], _with_rows(shape.parts[k], path[1:]), *shape.parts[k + 1 :])
-    return dataclasses.replace(shape, parts=parts)
+    return shape.with_members(*shape.items[:k], _with_rows(shape.items[k], path[1:]), *shape.items[k + 1 :])
 
 
 def _part_of(whole: GrowableList, path: Sequence[int]) -> GrowableList:
     """The list of one part of all items."""
-    first, shape = _place_of(whole.item, path)
-    return GrowableList(shape, whole.buffers[first : first + leaf_count(shape)], whole.count)
+    return functools.reduce(lambda part, k: part.columns()[k], path, whole)
 
 
-def _place_of(shape: Shape, path: Sequence[int]) -> tuple[int, Shape]:
-    """Where the leaves of a part begin among those of an item, and how the part is put together."""
-    first = 0
-    for k in path:
-        first += sum(map(leaf_count, shape.parts[:k]))
-        shape = shape.parts[k]
-    return first, shape
+def _with_column(whole: GrowableList, path: Sequence[int], buffers: tuple[ir.Operand, ...]) -> GrowableList:
+    """A list with other memory for one part of all items."""
+    columns = [column.buffers for column in whole.columns()] if path else [buffers]
+    if path:
+        columns[path[0]] = _with_column(whole.columns()[path[0]], path[1:], buffers).buffers
+    return dataclasses.replace(whole, buffers=tuple(itertools.chain(*columns)))
 
 
 def _takes_part(frame: Frame, value: State, place: ItemRef, whole: GrowableList, part: GrowableList) -> None:
     """The list around an item has other memory for this part of all items."""
     ctx = frame.ctx
     assert place.cell is not None
-    first, _ = _place_of(whole.item, place.path)
-    buffers = (*whole.buffers[:first], *part.buffers, *whole.buffers[first + len(part.buffers) :])
-    items = dataclasses.replace(whole, buffers=buffers)
+    items = _with_column(whole, place.path, part.buffers)
     ctx.heap.item_changes[place.cell] = ctx.heap.item_changes.get(place.cell, 0) + 1
     for key in ctx.heap.escaped & frame.env.keys():
         frame.env[key] = Poison("It is an item of a list, and items of that list were changed.")
@@ -460,27 +445,18 @@ def _without_places(value: Value, cell: Ref) -> Value:
     """A variable's value, unless it is at a place in this list, which something else is at now."""
     if isinstance(value, ItemRef):
         return _MOVED if value.cell == cell else value
-    if isinstance(value, TupleValue):
-        items = tuple(_without_places(one, cell) for one in value.items)
-        return next((one for one in items if one is _MOVED), value)
-    if isinstance(value, Union):
-        options = (_without_places(option, cell) for option in value.options)
-        return next((option for option in options if option is _MOVED), value)
-    return value
+    members = value.members if isinstance(value, TupleValue | Union) else ()
+    return _MOVED if any(_without_places(one, cell) is _MOVED for one in members) else value
 
 
 def _without(value: Value, cell: Ref) -> Value:
     place = value.cell if isinstance(value, View) else value
     if place == cell or (isinstance(place, ItemRef) and place.cell == cell):
         return MADE_BEFORE
-    if isinstance(value, RuntimeDict):
-        items = _without(value.items, cell)
-        return dataclasses.replace(value, items=items) if isinstance(items, List | Ref) else items  # type: ignore[arg-type]
-    if isinstance(value, TupleValue | Record):
-        return dataclasses.replace(value, items=tuple(_without(one, cell) for one in value.items))
-    if isinstance(value, Union):
-        options = [_without(option, cell) for option in value.options]
-        return next((option for option in options if isinstance(option, Poison)), Union(tuple(options), value.which))
+    if isinstance(value, Container | Union):
+        changed = value.mapped(lambda part: _without(part, cell))
+        is_whole = isinstance(value, TupleValue | Record)
+        return changed if is_whole else next((p for p in changed.members if isinstance(p, Poison)), changed)
     return value
 
 
@@ -491,12 +467,6 @@ def mentions(value: Value, cell: Ref) -> bool:
 
 def unnamed(value: Value) -> Value:
     """What is in a value, without the cells of its lists."""
-    if isinstance(value, TupleValue | Record):
-        return dataclasses.replace(value, items=tuple(map(unnamed, value.items)), cell=None)
-    if isinstance(value, RuntimeDict):
-        items = unnamed(value.items)
-        assert is_list(items)
-        return dataclasses.replace(value, items=items, cell=None)
-    if isinstance(value, Union):
-        return of_options(value, unnamed)
-    return dataclasses.replace(value, cell=None) if isinstance(value, GrowableList) else value
+    if isinstance(value, Container | Union):
+        value = value.mapped(unnamed)
+    return value.known_by(None) if isinstance(value, Container) else value

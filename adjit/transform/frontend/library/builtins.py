@@ -297,7 +297,8 @@ def _list_builtin(frame: Frame, value: Value | None) -> Value:
 def _sum_builtin(frame: Frame, value: Value, start: Value | None) -> Value:
     ctx = frame.ctx
     value = unordered(value)
-    has_objects = isinstance(value, GrowableList) and value.item.kind in ("record", "tuple")
+    item = value.item if isinstance(value, GrowableList) else None
+    has_objects = isinstance(item, Record | TupleValue) and not is_list(item)
     if has_objects or not (start is None or is_number(start)):
         # what `+` of the items says
         return ctx.call(frame, Static(functools.reduce), [Static(operator.add), value, start or const(0)], {})

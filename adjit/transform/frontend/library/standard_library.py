@@ -135,8 +135,7 @@ def _deep(frame: Frame, value: Value, several: Set[Hashable], made: dict[Hashabl
     _check_copied(frame, value)
     copy: Value
     if isinstance(value, TupleValue | Record):
-        parts = tuple(_deep(frame, one, several, made) for one in value.items)
-        copy = dataclasses.replace(value, items=parts, cell=None)
+        copy = value.mapped(lambda one: _deep(frame, one, several, made)).known_by(None)
     elif isinstance(value, RuntimeDict):
         items = _deep(frame, dataclasses.replace(value.items, cell=None), several, made)
         assert is_list(items)

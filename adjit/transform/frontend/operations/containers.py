@@ -59,9 +59,9 @@ from adjit.transform.frontend.values.values import (
     Record,
     Ref,
     RuntimeDict,
-    Shape,
     SliceValue,
     Static,
+    Structure,
     TupleValue,
     Union,
     Value,
@@ -198,10 +198,10 @@ def _are_choices(values: Sequence[Value]) -> bool:
 
 def _may_be_any(values: Sequence[Value]) -> bool:
     """Whether a value can be any of these: arrays of one rank, objects, tuples and the like."""
-    shape: Shape | None = structure(by_reference(values[0]))
+    shape: Structure | None = structure(by_reference(values[0]))
     for one in values[1:]:
         shape = None if shape is None else joint(shape, structure(by_reference(one)), chooses=True)
-    alike: dict[Shape, list[Value]] = {}
+    alike: dict[Structure, list[Value]] = {}
     for one in values:
         alike.setdefault(structure(one), []).append(one)
     columns = (column for group in alike.values() for column in zip(*map(leaves_of, group), strict=True))
@@ -410,10 +410,8 @@ def without(frame: Frame, whole: GrowableList, place: ir.Operand) -> List:
 
 def copied_item(frame: Frame, value: Value) -> Value:
     """An item that leaves a list, or its place in it: memory of its own."""
-    if isinstance(value, TupleValue):
-        return TupleValue(tuple(copied_item(frame, one) for one in value.items), value.is_list, value.fields)
-    if isinstance(value, Record):
-        return dataclasses.replace(value, items=tuple(copied_item(frame, one) for one in value.items), cell=None)
+    if isinstance(value, TupleValue | Record):
+        return value.mapped(functools.partial(copied_item, frame)).known_by(None)
     if isinstance(value, GrowableList):
         return part_of_list(frame.ctx, value, ir.Span())
     return copied(frame.ctx, value) if is_array(value) else value

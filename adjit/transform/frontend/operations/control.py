@@ -54,16 +54,18 @@ from adjit.transform.frontend.values.values import (
     COMMON,
     LEAF,
     GrowableList,
+    Optional,
     Poison,
     Record,
     Ref,
-    Shape,
     Static,
+    Structure,
     TupleValue,
     Union,
     Value,
     dereference,
     is_mutable,
+    is_put_together,
     leaves_of,
     options_in,
     parts_of,
@@ -360,7 +362,7 @@ def _join(
         held = [in_list(side.env, shape, v) for side, v in zip(sides, held, strict=True)]
         is_copy = False
         for side, one, content in zip(sides, named, held, strict=True):
-            is_taken = name.startswith(CELL) and shape.kind in ("grown", "table")  # of which `sharing` knows
+            is_taken = name.startswith(CELL) and shape.grows  # of which `sharing` knows
             if one is not None and content is not one and not is_alone and not is_taken:
                 is_copied(ctx, side.env, one)
                 is_copy = True
@@ -455,7 +457,7 @@ def _brought(ctx: Context, name: str, value: ir.Operand | None, type_: types.Typ
 class _Slot(NamedTuple):
     """A variable that a loop carries: how its value is put together and the types of its leaves; None if unknown."""
 
-    shape: Shape | None
+    shape: Structure | None
     types: tuple[types.Type, ...] = ()
     guessed: bool = False
 
@@ -749,10 +751,12 @@ def _lists_gone(before: Env, after: Env, slots: Mapping[str, _Slot]) -> set[str]
     return {n for n in slots if n.startswith(CELL) and n not in before and n not in found}
 
 
-def _stays_chosen(ctx: Context, before: Env, held: tuple[Shape, Value], opened: tuple[Shape | None, Value]) -> bool:
+def _stays_chosen(
+    ctx: Context, before: Env, held: tuple[Structure, Value], opened: tuple[Structure | None, Value]
+) -> bool:
     """Whether a variable that a loop carries is one of several values, and not known by what is in these."""
     shape = choice(ctx, held[0], structure(held[1]))
-    if shape is None or shape.kind != "chosen":
+    if not isinstance(shape, Union):
         return False
     if not all(part.key in before for part in parts_of(held[1]) if isinstance(part, Ref)):
         # what a trip makes is another one in the next
@@ -790,7 +794,7 @@ def _compared(
 
 def _made_anew(after: Env, slots: Mapping[str, _Slot]) -> dict[str, _Slot]:
     """What each trip makes of variables that are of another kind before the loop, if no trip reads them first."""
-    found = {name: after.get(name) for name, s in slots.items() if s.shape is not None and s.shape.kind == "poison"}
+    found = {name: after.get(name) for name, s in slots.items() if isinstance(s.shape, Poison)}
     return {
         name: _entry_slot(value)
         for name, value in found.items()
@@ -808,7 +812,7 @@ def _rooms(ctx: Context, slots: Mapping[str, _Slot], loop: object) -> dict[str, 
     found: dict[str, int] = {}
     for name, grows in ctx.heap.grown_in.items():
         slot = slots.get(name)
-        if slot is not None and slot.shape is not None and slot.shape.kind == "grown" and grows:
+        if slot is not None and isinstance(slot.shape, GrowableList) and grows:
             of_numbers = all(isinstance(t, types.Array) and t.ndim == 1 for t in slot.types[:-1])
             if of_numbers and all(each is loop for each in grows):
                 found[name] = len(grows)
@@ -830,7 +834,7 @@ def _wider(ctx: Context, loop: object, name: str, slot: _Slot, value: Value | No
     """What a loop carries in a variable that a trip leaves so. `is_asked`: a trip hands on what the one before left."""
     if isinstance(value, Poison) and (slot.shape is not None or is_asked or not value.is_deleted):
         return _Slot(structure(value))
-    if value is None or isinstance(value, Poison) or (slot.shape is not None and slot.shape.kind == "poison"):
+    if value is None or Poison in (type(value), type(slot.shape)):
         return slot
     found = _entry_slot(value)
     if slot.shape is None or (slot.guessed and (found.shape != slot.shape or found.types != slot.types)):
@@ -841,8 +845,8 @@ def _wider(ctx: Context, loop: object, name: str, slot: _Slot, value: Value | No
     shape = both_shapes(ctx, slot.shape, found.shape)
     if shape is None and not name.startswith(CELL):
         shape = choice(ctx, slot.shape, found.shape)
-    is_known = shape is not None and shape.kind in ("maybe", "chosen")
-    if found.shape != slot.shape and "static" in (slot.shape.kind, found.shape.kind) and not is_known:
+    are_put_together = is_put_together(slot.shape) and is_put_together(found.shape)
+    if found.shape != slot.shape and not are_put_together and not isinstance(shape, Optional | Union):
         return _Slot(structure(Poison("It has values of different kinds in two iterations.", is_of_trips=True)))
     held = (rebuild(slot.shape, slot.variables(name)), value)
     with ctx.builder.region():
@@ -867,7 +871,7 @@ def _wider(ctx: Context, loop: object, name: str, slot: _Slot, value: Value | No
 
 def _is_entered(ctx: Context, before: Env, name: str, slot: _Slot) -> bool:
     """Whether what a variable holds before a loop is put together as what the loop carries in it."""
-    if slot.shape is None or slot.shape.kind == "poison":
+    if slot.shape is None or isinstance(slot.shape, Poison):
         return True
     initial = in_list(before, slot.shape, before.get(name))
     if initial is None or isinstance(initial, Poison):
@@ -876,15 +880,10 @@ def _is_entered(ctx: Context, before: Env, name: str, slot: _Slot) -> bool:
         return leaves_as(ctx, slot.shape, initial) is not None
 
 
-def _is_defined_anew(loop: object, one: Shape, other: Shape) -> bool:
+def _is_defined_anew(loop: object, one: Structure, other: Structure) -> bool:
     """Whether a variable has another function each time that a trip is elaborated, of the same text."""
     first, second = (
-        [
-            option.parts[0].value
-            for option in options_in(shape)
-            if option.kind == "static" and isinstance(option.parts[0], Static)
-        ]
-        for shape in (one, other)
+        [option.value for option in options_in(shape) if isinstance(option, Static)] for shape in (one, other)
     )
     own = [each for each in first if isinstance(each, LocalFunction) and loop in each.loops]
     return any(isinstance(each, LocalFunction) and a.node is each.node and a != each for a in own for each in second)
@@ -926,7 +925,7 @@ def _finish(
         if slot.shape is None:
             continue
         outs[name] = slot.variables(name)
-        if slot.shape.kind == "poison":
+        if isinstance(slot.shape, Poison):
             continue
         initial = in_list(before, slot.shape, before.get(name))
         if initial is None or isinstance(initial, Poison):

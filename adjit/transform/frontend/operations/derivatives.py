@@ -34,16 +34,12 @@ from adjit.transform.frontend.values.library_calls import whole_call
 from adjit.transform.frontend.values.values import (
     ClosureCell,
     Complex,
-    GrowableList,
-    List,
     Method,
     Range,
     Record,
-    RuntimeDict,
     RuntimeGenerator,
     Static,
     TupleValue,
-    Union,
     Value,
     dereference,
     describe,
@@ -332,16 +328,6 @@ class Moved:
     def value(self, value: Value) -> Value:
         if isinstance(value, ir.Var | ir.Const):
             return self.operand(value)
-        if isinstance(value, TupleValue | Record):
-            return dataclasses.replace(value, items=tuple(map(self.value, value.items)))
-        if isinstance(value, GrowableList):
-            return GrowableList(value.item, tuple(map(self.operand, value.buffers)), self.operand(value.count))
-        if isinstance(value, RuntimeDict):
-            items, limit = self.value(value.items), value.limit
-            assert isinstance(items, List)
-            return dataclasses.replace(value, items=items, limit=None if limit is None else self.operand(limit))
-        if isinstance(value, Complex):
-            return Complex(self.operand(value.real), self.operand(value.imag))
         if isinstance(value, Method):
             return Method(self.value(value.owner), value.name)
         if isinstance(value, Range):
@@ -349,9 +335,7 @@ class Moved:
             return dataclasses.replace(value, start=start, stop=stop, step=step)
         if isinstance(value, Static):
             return Static(self.object(value.value))
-        if isinstance(value, Union):
-            return Union(tuple(map(self.value, value.options)), self.operand(value.which))
-        return value
+        return value.mapped(self.value)
 
     def operand(self, operand: ir.Operand) -> ir.Operand:
         return self.mapping.get(operand, operand)

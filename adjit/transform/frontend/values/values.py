@@ -2,7 +2,7 @@
 
 A value is an operand of the IR (a number or an array), or one of the static or lazy kinds below, which never reach the
 IR. `leaves_of` and `rebuild` take a value apart into operands and put it together again, for loops, branches and
-results.
+results. `structure` is a value with holes in place of its operands.
 
     (x, (y, 2))    TupleValue((%x, TupleValue((%y, 2))))
     a * b + 1      Lazy: the scalar body of an elementwise expression, written as a loop where it is stored or summed
@@ -11,11 +11,12 @@ results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import ModuleType
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, Self, TypeGuard
 
 from numba import types
 
@@ -25,15 +26,102 @@ from adjit.transform.ir.types import complex_of, const
 Index = tuple[ir.Operand, ...]
 
 
+class Kind:
+    """What all values are but the operands of the IR.
+
+    what: what it is, for a message. grows: whether it is in memory that grows, with numbers of one type.
+    """
+
+    what: ClassVar[str] = "a number"
+    grows: ClassVar[bool] = False
+    members: Any = ()
+
+    def describe(self) -> str:
+        return self.what
+
+    def structure(self) -> Structure:
+        return self
+
+    def with_members(self, *members: Any) -> Self:
+        return self
+
+    def mapped(self, change: Callable[[Any], Any]) -> Self:
+        """The same of what `change` makes of each member."""
+        members = tuple(map(change, self.members))
+        return self if ir.same(members, self.members) else self.with_members(*members)
+
+
 @dataclass(frozen=True)
-class Static:
+class Static(Kind):
     """A Python object known at compile time: a function, a module, None, a string, a dtype."""
 
     value: Any
 
+    def describe(self) -> str:
+        return _described_object(self.value)
+
 
 class Followed:
     """A function that is known by its text and the variables that it sees."""
+
+
+class Composite(Kind):
+    """A value that is made of others, its members: what is in the fields `made_of`, of which a tuple has several."""
+
+    made_of: ClassVar[Sequence[str]] = ()
+
+    def __init_subclass__(cls, made_of: str = "") -> None:
+        cls.made_of = made_of.split()
+
+    @property
+    def members(self) -> tuple[Any, ...]:
+        held = [getattr(self, name) for name in self.made_of]
+        return tuple(p for one in held for p in (one if type(one) is tuple else () if one is None else (one,)))
+
+    def with_members(self, *members: Any) -> Self:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        rest, several = iter(members), len(members) - len(self.made_of) + 1
+        for name in self.made_of:
+            if type(known := getattr(self, name)) is tuple:
+                made.__dict__[name] = tuple(itertools.islice(rest, several))
+            elif known is not None:
+                made.__dict__[name] = next(rest)
+        return made
+
+    def structure(self) -> Self:
+        return self.with_members(*map(structure, self.members))
+
+
+class Container(Composite):
+    """A tuple, list, dictionary or object; cell: what names know it by, if any does."""
+
+    cell: Ref | ItemRef | View | Copied | None
+
+    def known_by(self, cell: Ref | ItemRef | View | Copied | None) -> Self:
+        return self if self.cell is cell else replace(self, cell=cell)  # type: ignore[type-var]
+
+    def structure(self) -> Self:
+        return super().structure().known_by(None)
+
+
+class Hole(ir.Const, Kind):
+    """What stands for a number or an array, of any type, in the structure of a value; axes: how many it has there."""
+
+    def __init__(self, axes: int = 0) -> None:
+        super().__init__(None, types.none)
+        self.__dict__["axes"] = axes
+
+    axes: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hole)
+
+    def __hash__(self) -> int:
+        return hash(Hole)
+
+
+LEAF = Hole()
 
 
 @dataclass(frozen=True)
@@ -41,6 +129,9 @@ class RuntimeGenerator(Static):
     """A generator of random numbers that is an argument, so that it draws when the program runs."""
 
     generator: ir.Var
+
+    def describe(self) -> str:
+        return "a generator of random numbers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,26 +164,31 @@ def fields_of(kind: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class TupleValue:
-    """A tuple (or, with `is_list`, a list) of values; `fields`: the names that a named one has for them.
-
-    cell: what names know the list by, if any does.
-    """
+class TupleValue(Container, made_of="items"):
+    """A tuple (or, with `is_list`, a list) of values; `fields`: the names that a named one has for them."""
 
     items: tuple[Value, ...]
     is_list: bool = False
     fields: tuple[str, ...] = ()
     cell: Ref | ItemRef | View | Copied | None = None
 
+    def describe(self) -> str:
+        if self.fields:
+            return f"a named tuple of {', '.join(self.fields)}"
+        return f"{'a list' if self.is_list else 'a tuple'} of {len(self.items)}"
+
 
 @dataclass(frozen=True)
-class Record:
+class Record(Container, made_of="items"):
     """A dictionary, or an object of the class `of`: what it has under each key, or as the attribute of each name."""
 
     keys: tuple[Any, ...]
     items: tuple[Value, ...]
     of: type | None = None
     cell: Ref | ItemRef | View | Copied | None = None
+
+    def describe(self) -> str:
+        return "a dictionary" if self.of is None else f"an object of the class {self.of.__name__}"
 
     def get(self, key: Any) -> Value | None:
         return self.items[self.keys.index(key)] if key in self.keys else None
@@ -110,7 +206,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Ref:
+class Ref(Kind):
     """A list, a dictionary or an object as the variables hold it that name it: what is in it now, the frame knows under
     `key`."""
 
@@ -125,7 +221,7 @@ CELL = "%list"
 
 
 @dataclass(frozen=True)
-class ClosureCell:
+class ClosureCell(Kind):
     """A variable that functions defined inside assign, as all see it that call these: its value stands under `key`."""
 
     number: int
@@ -141,7 +237,7 @@ COMMON = (CELL, SHARED)  # how keys begin under which all functions under way fi
 
 
 @dataclass(frozen=True)
-class ItemRef:
+class ItemRef(Composite, made_of="index"):
     """A list or an object that is an item of a list that grows, or part of one, as the variables hold it that name it.
 
     cell: of the list, None for one that has no name; index: of the item, from 0 on; path: which part of the item it is,
@@ -162,7 +258,7 @@ COPIED = Copied()
 
 
 @dataclass(frozen=True)
-class View:
+class View(Kind):
     """`d.keys()`, `d.values()` or `d.items()` as a variable holds it: what is in the dictionary now; or, as
     'attributes', `vars(obj)`."""
 
@@ -171,12 +267,14 @@ class View:
 
 
 @dataclass(frozen=True)
-class RuntimeDict:
+class RuntimeDict(Container, made_of="items limit"):
     """A dictionary, a set or a queue whose members are found at run time: the list of its pairs, members or items.
 
     kind: 'dict', 'set' or 'deque'; or 'iterator' of a list, with the place that it has come to as its limit. default:
     what makes the value of a key that a dictionary lacks; limit: how many items a queue takes.
     """
+
+    grows = True
 
     kind: str
     items: List
@@ -184,30 +282,61 @@ class RuntimeDict:
     limit: ir.Operand | None = None
     cell: Ref | ItemRef | Copied | None = None
 
+    def describe(self) -> str:
+        return {"dict": "a dictionary", "set": "a set", "deque": "a deque", "iterator": "an iterator"}[self.kind]
+
 
 @dataclass(frozen=True)
-class GrowableList:
+class GrowableList(Container, made_of="buffers count"):
     """A list whose length is known at run time only: of items that are put together like `item`, of which each leaf has
     an array, with one more axis in front, of which the first `count` belong to the list.
 
     shares: the lists whose items these are in Python, of which there are copies here.
     """
 
-    item: Shape
+    what, grows = "a list", True
+
+    item: Structure
     buffers: tuple[ir.Operand, ...]
     count: ir.Operand
     cell: Ref | ItemRef | View | Copied | None = None
     shares: frozenset[Ref] = frozenset()
 
+    def structure(self) -> GrowableList:
+        return list_of(rebuild(self.item, (Hole(ndim(buffer) - 1) for buffer in self.buffers)))
+
+    def columns(self) -> list[GrowableList]:
+        """The list of each part of all items."""
+        rest = iter(self.buffers)
+        return [GrowableList(p, tuple(itertools.islice(rest, leaf_count(p))), self.count) for p in self.item.members]
+
+
+@dataclass(frozen=True)
+class Row(Composite, made_of="numbers"):
+    """A list of numbers that is an item of a list, in all of which there are as many."""
+
+    numbers: ir.Operand
+
+
+@dataclass(frozen=True)
+class Ragged(Composite, made_of="array extents"):
+    """An array, or a list of numbers, that is an item of a list and has extents of its own."""
+
+    array: ir.Operand
+    extents: tuple[ir.Operand, ...]
+    is_list: bool
+
 
 @dataclass(frozen=True, eq=False)
-class Lazy:
+class Lazy(Kind):
     """An array expression that is not computed yet: its element at an index, and the arrays that reading one reads.
 
     view_by: the function by which NumPy takes this as a read-only view of the sources, "" where it computes an array.
     has_gaps: it is a part of an array of complex numbers, so what wants it contiguous copies it in NumPy.
     is_dear: an element takes a division, a root or the like, so it is worked out once and not for each row.
     """
+
+    what = "an array"
 
     shape: tuple[ir.Operand, ...]
     dtype: types.Type
@@ -228,8 +357,10 @@ class Lazy:
 
 
 @dataclass(frozen=True)
-class Complex:
+class Complex(Composite, made_of="real imag"):
     """A complex number, or an array of them, as its real and imaginary part: two numbers or two arrays, of one type."""
+
+    what = "a complex number"
 
     real: ir.Operand
     imag: ir.Operand
@@ -240,22 +371,27 @@ List = TupleValue | GrowableList
 
 
 @dataclass(frozen=True)
-class Flat:
+class Flat(Kind):
     """`x.flat`, by the vector of all elements: its slices are copies, while stores into it reach `x`."""
 
     array: Number
 
 
 @dataclass(frozen=True)
-class Method:
+class Method(Kind):
     """`value.name` before it is called."""
 
     owner: Value
     name: str
 
+    def describe(self) -> str:
+        return f"the method `{self.name}`"
+
 
 @dataclass(frozen=True)
-class Range:
+class Range(Kind):
+    what = "a range"
+
     start: ir.Operand
     stop: ir.Operand
     step: ir.Operand
@@ -267,19 +403,23 @@ ENDLESS = ir.integer(2**62)  # where a range stops that does not end
 
 
 @dataclass(frozen=True)
-class Zip:
+class Zip(Kind):
     """enumerate and zip: several things iterated over together; None stands for the counter of enumerate."""
+
+    what = "a result of enumerate or zip"
 
     parts: tuple[Value | None, ...]
     first: ir.Operand | None = None
 
 
 @dataclass(frozen=True)
-class NdIndex:
+class NdIndex(Kind):
     """np.ndindex, np.ndenumerate and np.nditer: the places of an array of this shape, in C order.
 
     Each gives its index, the elements there of these arrays, or, of ndenumerate, both.
     """
+
+    what = "a result of np.ndindex, np.ndenumerate or np.nditer"
 
     shape: tuple[ir.Operand, ...]
     arrays: tuple[Value, ...] = ()
@@ -287,14 +427,16 @@ class NdIndex:
 
 
 @dataclass(frozen=True)
-class SliceValue:
+class SliceValue(Kind):
     """`start:stop:step` in a subscript."""
+
+    what = "a slice"
 
     span: ir.Span
 
 
 @dataclass(frozen=True)
-class Union:
+class Union(Composite, made_of="which options"):
     """One of several functions, texts, objects, tuples, ..., which one is known at run time only.
 
     which: of two, whether it is the first; of more, its number. What is in an option is undefined where it is another.
@@ -303,27 +445,37 @@ class Union:
     options: tuple[Value, ...]
     which: ir.Operand
 
+    def describe(self) -> str:
+        return f"a choice at run time between {' and '.join(map(describe, self.options))}"
+
 
 @dataclass(frozen=True)
-class Optional:
+class Optional(Composite, made_of="is_there value"):
     """None, or a value, which of the two is known at run time only."""
+
+    what = "a value that may be None at run time"
 
     is_there: ir.Operand
     value: Value
 
 
 @dataclass(frozen=True)
-class Poison:
+class Poison(Kind):
     """A name that holds things of different kinds, depending on the path taken, or nothing. Reading it is an error.
 
     is_of_trips: of one kind when a loop starts, and of another one after a trip. text: a text that is made as the
     program runs, on the path on which it was made (of `output.py`).
     """
 
+    what = "a value whose type depends on the path taken"
+
     why: str
     is_deleted: bool = False
     is_of_trips: bool = False
     text: Any = None
+
+    def structure(self) -> Poison:
+        return self.elsewhere()
 
     def elsewhere(self) -> Poison:
         """What is known of it where paths meet."""
@@ -337,6 +489,8 @@ Value = (
     | Optional
     | TupleValue
     | GrowableList
+    | Row
+    | Ragged
     | Record
     | RuntimeDict
     | Ref
@@ -352,6 +506,7 @@ Value = (
     | SliceValue
     | Poison
 )
+Structure = Any  # how a value is put together: the value itself, with a `Hole` for each number and array
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,28 +545,13 @@ def dereference(env: Mapping[str, Value], value: Value) -> Value:
     """A value with what is in its lists now, but for items of lists that grow, which are read from memory."""
     if isinstance(value, Ref):
         state = env.get(value.key, MADE_BEFORE)
-        if isinstance(state, TupleValue | Record):
-            return replace(state, items=tuple(dereference(env, one) for one in state.items), cell=value)
-        if isinstance(state, RuntimeDict):
-            whole = dereference(env, state.items)
-            assert isinstance(whole, List)
-            return replace(state, items=whole, cell=value)
-        return replace(state, cell=value) if isinstance(state, GrowableList) else state
+        return dereference(env, state).known_by(value) if isinstance(state, Container) else state  # type: ignore[union-attr]
     if isinstance(value, View) and isinstance(value.cell, Ref):
         return view_of(dereference(env, value.cell), value.part)
     if isinstance(value, RuntimeDict):
         whole = dereference(env, value.items)
         return replace(value, items=whole) if isinstance(whole, List) else value
-    if isinstance(value, TupleValue | Record):
-        items = tuple(dereference(env, one) for one in value.items)
-        return value if ir.same(items, value.items) else replace(value, items=items)
-    return of_options(value, lambda option: dereference(env, option)) if isinstance(value, Union) else value
-
-
-def of_options(value: Union, change: Callable[[Value], Value]) -> Union:
-    """What is chosen at run time, with each option as `change` makes it."""
-    options = tuple(map(change, value.options))
-    return value if ir.same(options, value.options) else replace(value, options=options)
+    return value if isinstance(value, ir.Operand) else value.mapped(lambda part: dereference(env, part))
 
 
 def view_of(value: Value, part: str) -> Value:
@@ -427,16 +567,8 @@ def view_of(value: Value, part: str) -> Value:
         return value
     cell = View(value.cell, part) if isinstance(value.cell, Ref | ItemRef) else None
     if isinstance(value.items, GrowableList):
-        whole = value.items
-        key, given = whole.item.parts
-        count = leaf_count(key)
-        if part == "keys":
-            return GrowableList(key, whole.buffers[:count], whole.count, cell)
-        return (
-            replace(whole, cell=cell)
-            if part == "items"
-            else GrowableList(given, whole.buffers[count:], whole.count, cell)
-        )
+        whole = value.items if part == "items" else value.items.columns()[part == "values"]
+        return replace(whole, cell=cell)
     if part == "items":
         return TupleValue(value.items.items, cell=cell)
     place = 0 if part == "keys" else 1
@@ -520,60 +652,9 @@ def ndim(value: Value) -> int:
     return type_.ndim if isinstance(type_, types.Array) else 0
 
 
-@dataclass(frozen=True)
-class Shape:
-    """How a value is put together, and its parts.
-
-    'leaf', 'tuple', 'list', 'record', 'complex', 'static' or 'poison'; 'chosen', as one of its parts; 'grown', of items
-    like its part; 'row', such a list of numbers that is an item of another; 'ragged', an array, or a list of numbers,
-    that is an item and has extents of its own; 'table', with the list that is its part; 'within', the place of an item,
-    with its list and path. fields: the names or keys of its parts; of a table, its kind, its default, and whether it
-    has a limit; of what is ragged, how many axes it has, and whether it is a list; of: its class; axes: how many a leaf
-    has.
-    """
-
-    kind: str
-    parts: tuple[Any, ...] = ()
-    fields: tuple[Any, ...] = ()
-    of: type | None = None
-    axes: int = field(default=0, compare=False)
-
-
-LEAF = Shape("leaf")
-ROW = Shape("ragged", fields=(1, True))  # a list of numbers in a list, of a length of its own
-
-
 def describe(value: Value) -> str:
     """What a value is, for a message."""
-    if isinstance(value, TupleValue):
-        if value.fields:
-            return f"a named tuple of {', '.join(value.fields)}"
-        return f"{'a list' if value.is_list else 'a tuple'} of {len(value.items)}"
-    if isinstance(value, Record):
-        return "a dictionary" if value.of is None else f"an object of the class {value.of.__name__}"
-    if isinstance(value, RuntimeDict):
-        return {"dict": "a dictionary", "set": "a set", "deque": "a deque", "iterator": "an iterator"}[value.kind]
-    if isinstance(value, Method):
-        return f"the method `{value.name}`"
-    if isinstance(value, RuntimeGenerator):
-        return "a generator of random numbers"
-    if isinstance(value, Union):
-        return f"a choice at run time between {' and '.join(map(describe, value.options))}"
-    if isinstance(value, Static):
-        return _described_object(value.value)
-    return _DESCRIBED.get(type(value)) or ("an array" if is_array(value) else "a number")
-
-
-_DESCRIBED: Mapping[type, str] = {
-    Complex: "a complex number",
-    Range: "a range",
-    Zip: "a result of enumerate or zip",
-    NdIndex: "a result of np.ndindex, np.ndenumerate or np.nditer",
-    SliceValue: "a slice",
-    Poison: "a value whose type depends on the path taken",
-    GrowableList: "a list",
-    Optional: "a value that may be None at run time",
-}
+    return value.describe() if isinstance(value, Kind) else "an array" if is_array(value) else "a number"
 
 
 def _described_object(thing: Any) -> str:
@@ -591,40 +672,21 @@ def _described_object(thing: Any) -> str:
     return f"the function {name}" if isinstance(name, str) else f"an object of type {type(thing).__name__}"
 
 
-def structure(value: Value) -> Shape:
-    if isinstance(value, ir.Var | ir.Const):
-        return Shape("leaf", axes=value.type.ndim) if isinstance(value.type, types.Array) else LEAF
-    if isinstance(value, TupleValue):
-        return Shape("list" if value.is_list else "tuple", tuple(structure(v) for v in value.items), value.fields)
-    if isinstance(value, Complex):
-        return Shape("complex")
-    if isinstance(value, Union):
-        return Shape("chosen", tuple(map(structure, value.options)))
-    if isinstance(value, Optional):
-        return Shape("maybe", (structure(value.value),))
-    if isinstance(value, GrowableList):
-        return Shape("grown", (_with_axes(value.item, iter(value.buffers)),))
-    if isinstance(value, Record):
-        return Shape("record", tuple(structure(v) for v in value.items), value.keys, value.of)
-    if isinstance(value, RuntimeDict):
-        return Shape("table", (structure(value.items),), (value.kind, value.default, value.limit is not None))
-    if isinstance(value, ItemRef):
-        return Shape("within", (value.cell, value.path))
-    return Shape("poison", (value.elsewhere(),)) if isinstance(value, Poison) else Shape("static", (value,))
+def structure(value: Value) -> Structure:
+    return value.structure() if isinstance(value, Kind) else Hole(ndim(value))
 
 
-def _with_axes(item: Shape, buffers: Iterator[ir.Operand]) -> Shape:
-    """How an item is put together, with the number of axes that the arrays in it have."""
-    if item.kind == "leaf":
-        return replace(item, axes=ndim(next(buffers)) - 1)
-    if item.kind in ("tuple", "list", "record"):
-        return replace(item, parts=tuple(_with_axes(part, buffers) for part in item.parts))
-    for _ in range(leaf_count(item)):
-        next(buffers)
-    return item
+def list_of(item: Structure) -> GrowableList:
+    """How a list of such items is put together."""
+    return GrowableList(item, tuple(leaves_of(item)), LEAF)
 
 
-def joint(left: Shape, right: Shape, chooses: bool = False) -> Shape | None:
+def items_in(shape: Structure) -> Sequence[Structure]:
+    """How the items of a list are put together: each of them, or all."""
+    return (shape.item,) if isinstance(shape, GrowableList) else shape.members
+
+
+def joint(left: Structure, right: Structure, chooses: bool = False) -> Structure | None:
     """How a value is put together that is `left` on one path and `right` on another; a number may become complex.
 
     `chooses`: as one of both, or with parts that are, where it is put together in two ways.
@@ -632,65 +694,78 @@ def joint(left: Shape, right: Shape, chooses: bool = False) -> Shape | None:
     if left == right:
         return left
     if chooses:
-        return _joint_parts(left, right) or joint(left, right) or _either(left, right)
-    if _NOTHING in (left, right) or "maybe" in (left.kind, right.kind):
+        return _joint_items(left, right, chooses) or joint(left, right) or _either(left, right)
+    kinds = {type(left), type(right)}
+    if _NOTHING in (left, right) or Optional in kinds:
         return _maybe(*(shape for shape in (left, right) if shape != _NOTHING))
-    if {left.kind, right.kind} == {"leaf", "complex"}:
-        return Shape("complex")
-    if "ragged" in (left.kind, right.kind):
-        own, given = (left, right) if left.kind == "ragged" else (right, left)
+    if kinds == {Hole, Complex}:
+        return COMPLEX
+    if Ragged in kinds:
+        own, given = (left, right) if type(left) is Ragged else (right, left)
         return own if own == ragged(given) else None
-    is_alike = left.kind == right.kind and left.kind in ("tuple", "list", "record") and left.of is right.of
-    if is_alike and len(left.parts) == len(right.parts) and (left.kind != "record" or left.fields == right.fields):
-        parts = [joint(a, b) for a, b in zip(left.parts, right.parts, strict=True)]
-        fields = left.fields if left.fields == right.fields else ()
-        return None if None in parts else Shape(left.kind, tuple(parts), fields, left.of)
-    if {left.kind, right.kind} <= {"record", "table"}:
+    if _are_alike(left, right):
+        return _joint_items(left, right)
+    if kinds <= {Record, RuntimeDict}:
         one, other = _as_table(left), _as_table(right)
-        if one is None or other is None or one.fields != other.fields:
+        if one is None or other is None or replace(one, items=other.items) != other:
             return None
-        held = joint(one.parts[0], other.parts[0])
-        return None if held is None else Shape("table", (held,), one.fields)
-    if {left.kind, right.kind} <= {"list", "grown", "row"}:
-        item = item_of(*left.parts, *right.parts)
-        return None if item is None else Shape("row" if "row" in (left.kind, right.kind) else "grown", (item,))
+        held = joint(one.items, other.items)
+        return None if held is None else replace(one, items=held)
+    if all(is_list(shape) or type(shape) is Row for shape in (left, right)):
+        item = item_of(*items_in(left), *items_in(right))
+        if Row in kinds:
+            return Row(LEAF) if item == LEAF else None
+        return None if item is None else list_of(item)
     return None
 
 
-def _joint_parts(left: Shape, right: Shape) -> Shape | None:
-    """That of tuples, lists or objects with as many parts, some of which may be one of several; None of others."""
-    is_alike = left.kind == right.kind and left.kind in ("tuple", "list", "record") and left.of is right.of
-    if not is_alike or left.fields != right.fields or len(left.parts) != len(right.parts):
+def _are_alike(left: Structure, right: Structure) -> bool:
+    """Whether they are tuples, lists or objects with as many parts."""
+    if {type(left), type(right)} == {TupleValue}:
+        return left.is_list == right.is_list and len(left.items) == len(right.items)
+    return {type(left), type(right)} == {Record} and left.with_members() == right.with_members()
+
+
+def _joint_items(left: Structure, right: Structure, chooses: bool = False) -> Structure | None:
+    """That of tuples, lists or objects with as many parts; with `chooses`, some of these may be one of several."""
+    are_named_alike = _are_alike(left, right) and left.with_members() == right.with_members()
+    if chooses and not are_named_alike:
         return None
-    parts = tuple(joint(a, b, chooses=True) for a, b in zip(left.parts, right.parts, strict=True))
-    return None if None in parts else replace(left, parts=parts)
+    items = [joint(a, b, chooses) for a, b in zip(left.items, right.items, strict=True)]
+    own = left if are_named_alike else TupleValue((), left.is_list)
+    return None if None in items else own.with_members(*items)
 
 
 MOST_OPTIONS = 12  # of values that hold numbers and arrays
 
 
-def _either(left: Shape, right: Shape) -> Shape | None:
+def _either(left: Structure, right: Structure) -> Structure | None:
     """That of a value that is one or the other; None where one of them is a number, an array or not known."""
     options = list(options_in(left))
     for new in options_in(right):
         found = ((k, joint(known, new)) for k, known in enumerate(options) if _NOTHING not in (known, new))
         place, both = next(((k, shape) for k, shape in found if shape is not None), (len(options), new))
         options[place : place + 1] = [both] if new not in options else options[place : place + 1]
-    with_parts = sum(shape.kind != "static" for shape in options)
-    return Shape("chosen", tuple(options)) if all(map(_is_option, options)) and with_parts <= MOST_OPTIONS else None
+    with_parts = sum(isinstance(shape, Composite) for shape in options)
+    return Union(tuple(options), LEAF) if all(map(_is_option, options)) and with_parts <= MOST_OPTIONS else None
 
 
-def options_in(shape: Shape) -> tuple[Shape, ...]:
+def options_in(shape: Structure) -> tuple[Structure, ...]:
     """How those are put together that a value may be."""
-    return shape.parts if shape.kind == "chosen" else (_NOTHING, *shape.parts) if shape.kind == "maybe" else (shape,)
+    if isinstance(shape, Union):
+        return shape.options
+    return (_NOTHING, shape.value) if isinstance(shape, Optional) else (shape,)
 
 
-def _is_option(shape: Shape) -> bool:
-    if shape.kind == "static":
-        (held,) = shape.parts
-        return isinstance(held, Ref) or may_be_chosen(held)
-    is_one = shape.kind in ("tuple", "list", "record", "grown", "table")
-    return is_one and all(part.kind != "static" or _is_option(part) for part in shape.parts)
+def _is_option(shape: Structure) -> bool:
+    if type(shape) in (TupleValue, Record, GrowableList, RuntimeDict):
+        return all(is_put_together(part) or _is_option(part) for part in shape.members)
+    return isinstance(shape, Ref) or may_be_chosen(shape)
+
+
+def is_put_together(shape: Structure) -> bool:
+    """Whether it has numbers or arrays, or is not known: no function, text, reference or the like."""
+    return isinstance(shape, Hole | Composite | Poison)
 
 
 def may_be_chosen(value: Value) -> bool:
@@ -701,93 +776,73 @@ def may_be_chosen(value: Value) -> bool:
     return thing is None or isinstance(thing, str | Enum | Followed) or callable(thing)
 
 
-_NOTHING = Shape("static", (Static(None),))
+_NOTHING = Static(None)
 
 
-def _maybe(*shapes: Shape) -> Shape | None:
+def _maybe(*shapes: Structure) -> Structure | None:
     """How None or a value like one of these is put together."""
-    one, *others = (shape.parts[0] if shape.kind == "maybe" else shape for shape in shapes)
+    one, *others = (shape.value if isinstance(shape, Optional) else shape for shape in shapes)
     found = joint(one, others[0]) if others else one
-    is_known = found is not None and _is_of_numbers(found) and found.kind != "static"
-    return Shape("maybe", (found,)) if is_known else None
+    return Optional(LEAF, found) if found is not None and _is_item(found) else None
 
 
-def _as_table(shape: Shape) -> Shape | None:
+def _as_table(shape: Structure) -> RuntimeDict | None:
     """A dictionary of constant keys as one whose keys are found at run time."""
-    if shape.kind == "table" or shape.of is not None:
-        return shape if shape.kind == "table" else None
-    keys = (structure(key_value(key)) for key in shape.fields)
-    pairs = tuple(Shape("tuple", pair) for pair in zip(keys, shape.parts, strict=True))
-    return Shape("table", (Shape("list", pairs),), ("dict", None, False))
+    if not isinstance(shape, Record) or shape.of is not None:
+        return shape if isinstance(shape, RuntimeDict) else None
+    keys = (structure(key_value(key)) for key in shape.keys)
+    pairs = tuple(map(TupleValue, zip(keys, shape.items, strict=True)))
+    return RuntimeDict("dict", TupleValue(pairs, is_list=True))
 
 
-def ragged(shape: Shape) -> Shape:
+def ragged(shape: Structure) -> Structure:
     """How an item is put together whose arrays and lists may have other extents than those of the next one."""
-    if shape.kind == "leaf" and shape.axes:
-        return Shape("ragged", fields=(shape.axes, False))
-    if shape.kind == "row" or (shape.kind in ("list", "grown") and all(p == LEAF and not p.axes for p in shape.parts)):
-        return ROW
-    return shape
+    if shape == LEAF and shape.axes:
+        return Ragged(LEAF, (LEAF,) * shape.axes, is_list=False)
+    is_of_numbers = is_list(shape) and all(p == LEAF and not p.axes for p in items_in(shape))
+    return ROW if is_of_numbers or isinstance(shape, Row) else shape
 
 
-def apart(shape: Shape) -> Shape:
+def apart(shape: Structure) -> Structure:
     """How a list that grows is put together whose items have extents of their own."""
-    if shape.kind in ("table", "maybe"):
-        return replace(shape, parts=tuple(map(apart, shape.parts)))
-    return replace(shape, parts=tuple(map(_own, shape.parts))) if shape.kind == "grown" else shape
+    if isinstance(shape, RuntimeDict | Optional):
+        return shape.with_members(*map(apart, shape.members))
+    return list_of(item_apart(shape.item)) if isinstance(shape, GrowableList) else shape
 
 
-def _own(item: Shape) -> Shape:
-    if item.kind in ("tuple", "list", "record"):
-        return replace(item, parts=tuple(map(_own, item.parts)))
-    return ragged(item)
+def item_apart(item: Structure) -> Structure:
+    """The same of an item."""
+    return item.with_members(*map(item_apart, item.items)) if isinstance(item, TupleValue | Record) else ragged(item)
 
 
-def item_of(*shapes: Shape) -> Shape | None:
+def item_of(*shapes: Structure) -> Structure | None:
     """How the items of a list that grows are put together, which are like these; None if they differ."""
-    found: Shape | None = None
+    found: Structure | None = None
     for shape in shapes:
-        own: Shape | None = shape if found is None else joint(found, shape)
+        own: Structure | None = shape if found is None else joint(found, shape)
         found = None if own is None else _as_item(own)
-        if found is None or not _is_of_numbers(found) or found.kind == "static":
+        if found is None or not _is_item(found):
             return None
     return found
 
 
-def _as_item(shape: Shape) -> Shape:
+def _as_item(shape: Structure) -> Structure:
     """The same for an item of a list, in which another list is a row."""
-    if shape.kind in ("tuple", "list", "record"):
-        return replace(shape, parts=tuple(map(_as_item, shape.parts)))
-    return Shape("row", shape.parts) if shape.kind == "grown" else shape
+    if isinstance(shape, TupleValue | Record):
+        return shape.with_members(*map(_as_item, shape.items))
+    return Row(LEAF) if isinstance(shape, GrowableList) and shape.item == LEAF else shape
 
 
-def _is_of_numbers(shape: Shape) -> bool:
-    if shape.kind == "row":
-        return shape.parts == (LEAF,)
-    if shape.kind == "static":
-        # a text or the like, the same in all of them
-        return isinstance(shape.parts[0], Static)
-    return shape.kind in ("leaf", "complex", "ragged") or (
-        shape.kind in ("tuple", "list", "record") and all(map(_is_of_numbers, shape.parts))
-    )
+def _is_item(shape: Structure) -> bool:
+    """Whether an item of a list that grows may be put together so: of numbers, arrays, and texts and the like that are
+    the same in all of them."""
+    if isinstance(shape, TupleValue | Record):
+        return all(isinstance(part, Static) or _is_item(part) for part in shape.items)
+    return isinstance(shape, Hole | Complex | Row | Ragged)
 
 
 def leaves_of(value: Value) -> list[ir.Operand]:
-    if isinstance(value, ir.Var | ir.Const):
-        return [value]
-    if isinstance(value, TupleValue | Record):
-        return [leaf for v in value.items for leaf in leaves_of(v)]
-    if isinstance(value, Complex):
-        return [value.real, value.imag]
-    if isinstance(value, GrowableList):
-        return [*value.buffers, value.count]
-    if isinstance(value, Optional):
-        return [value.is_there, *leaves_of(value.value)]
-    if isinstance(value, RuntimeDict):
-        return [*leaves_of(value.items), *([] if value.limit is None else [value.limit])]
-    if isinstance(value, ItemRef):
-        return [value.index]
-    return [value.which, *(leaf for v in value.options for leaf in leaves_of(v))] if isinstance(value, Union) else []
+    return [value] if isinstance(value, ir.Operand) else [leaf for part in value.members for leaf in leaves_of(part)]
 
 
 def parts_of(value: Value) -> list[Value]:
@@ -795,52 +850,19 @@ def parts_of(value: Value) -> list[Value]:
     if isinstance(value, RuntimeDict):
         return parts_of(value.items)
     if isinstance(value, Union):
-        return [
-            value,
-            *(part for option in value.options if not isinstance(option, Static) for part in parts_of(option)),
-        ]
-    return (
-        [part for item in value.items for part in parts_of(item)] if isinstance(value, TupleValue | Record) else [value]
-    )
+        return [value, *(p for option in value.options if not isinstance(option, Static) for p in parts_of(option))]
+    return [p for one in value.items for p in parts_of(one)] if isinstance(value, TupleValue | Record) else [value]
 
 
-def leaf_count(shape: Shape) -> int:
+def leaf_count(shape: Structure) -> int:
     """How many numbers and arrays a value is made of."""
-    if shape.kind == "static":
-        return 0
-    if shape.kind in ("leaf", "row", "within"):
-        return 1
-    if shape.kind in ("chosen", "grown", "maybe") or (shape.kind == "table" and shape.fields[2]):
-        return 1 + sum(map(leaf_count, shape.parts))
-    if shape.kind == "ragged":
-        return 1 + int(shape.fields[0])
-    return 2 if shape.kind == "complex" else sum(map(leaf_count, shape.parts))
+    return len(leaves_of(shape))
 
 
-def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
+def rebuild(shape: Structure, operands: Iterable[ir.Operand]) -> Value:
     rest = iter(operands)
-    if shape.kind == "leaf":
-        return next(rest)
-    if shape.kind in ("tuple", "list"):
-        return TupleValue(tuple(rebuild(part, rest) for part in shape.parts), shape.kind == "list", shape.fields)
-    if shape.kind == "record":
-        return Record(shape.fields, tuple(rebuild(part, rest) for part in shape.parts), shape.of)
-    if shape.kind == "complex":
-        return Complex(next(rest), next(rest))
-    if shape.kind == "grown":
-        return GrowableList(shape.parts[0], tuple(next(rest) for _ in range(leaf_count(shape.parts[0]))), next(rest))
-    if shape.kind == "table":
-        kind, default, is_limited = shape.fields
-        items = rebuild(shape.parts[0], rest)
-        assert isinstance(items, List | Ref)
-        return RuntimeDict(kind, items, default, next(rest) if is_limited else None)  # type: ignore[arg-type]
-    if shape.kind == "chosen":
-        which = next(rest)
-        return Union(tuple(rebuild(part, rest) for part in shape.parts), which)
-    if shape.kind == "maybe":
-        return Optional(next(rest), rebuild(shape.parts[0], rest))
-    if shape.kind == "within":
-        cell, path = shape.parts
-        return ItemRef(cell, next(rest), path)
-    value: Value = shape.parts[0]
-    return value
+    return next(rest) if type(shape) is Hole else shape.with_members(*[rebuild(part, rest) for part in shape.members])
+
+
+COMPLEX = Complex(LEAF, LEAF)
+ROW = Ragged(LEAF, (LEAF,), is_list=True)  # a list of numbers in a list, of a length of its own

@@ -128,11 +128,12 @@ from adjit.transform.frontend.values.values import (
     GrowableList,
     Lazy,
     Method,
+    Ragged,
     Range,
     Record,
+    Row,
     RuntimeDict,
     RuntimeGenerator,
-    Shape,
     Static,
     TupleValue,
     Union,
@@ -451,7 +452,7 @@ _OF_RAGGED = (np.concatenate, np.hstack)
 
 def _unless_ragged(ctx: Context, value: Value) -> Value:
     """What NumPy sees of a value, but for a list of arrays of different lengths, which is no array."""
-    return value if isinstance(value, GrowableList) and value.item.kind == "ragged" else elements(ctx, value)
+    return value if isinstance(value, GrowableList) and isinstance(value.item, Ragged) else elements(ctx, value)
 
 
 def takes_none(function: Value) -> bool:
@@ -1036,7 +1037,7 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
             assert isinstance(rows, TupleValue)
             lists = tuple(to_list(frame, one) if is_array(one) else one for one in rows.items)
             return dataclasses.replace(rows, items=lists)
-        return dataclasses.replace(rows, item=Shape("row", (LEAF,))) if ndim(owner) == 2 else rows
+        return dataclasses.replace(rows, item=Row(LEAF)) if ndim(owner) == 2 else rows
     if is_number(owner) and method.name in ("conjugate", "conj", "item", "tolist"):
         return owner
     if isinstance(owner, RuntimeGenerator):

@@ -57,10 +57,11 @@ from adjit.transform.frontend.values.values import (
     Number,
     Record,
     Ref,
+    Row,
     RuntimeDict,
     RuntimeGenerator,
-    Shape,
     Static,
+    Structure,
     TupleValue,
     Value,
     as_stream,
@@ -416,16 +417,16 @@ def _table(ctx: Context, item: Layout, leaves: Iterator[Value]) -> Value:
     return GrowableList(_shape(item), buffers, ctx.shape(buffers[0])[0])
 
 
-def _shape(layout: Layout) -> Shape:
+def _shape(layout: Layout) -> Structure:
     """How the items of such a list are put together."""
     if layout.kind in ("number", "array"):
         return LEAF
     if layout.kind == "table":
-        return Shape("row", (LEAF,))
+        return Row(LEAF)
     parts = tuple(map(_shape, layout.parts))
     if layout.kind in ("tuple", "list"):
-        return Shape(layout.kind, parts, fields_of(layout.of))
-    return Shape("record", parts, layout.keys, layout.of)
+        return TupleValue(parts, layout.kind == "list", fields_of(layout.of))
+    return Record(layout.keys, parts, layout.of)
 
 
 def _lists_as_arrays(ctx: Context, value: Value) -> Value:

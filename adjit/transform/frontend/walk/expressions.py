@@ -650,7 +650,7 @@ def _called(frame: Frame, node: cst.Call, function: Value, values: Sequence[Valu
     """The call of a function; `values`: those of what stands between the parentheses."""
     if function == Static(zip) and [argument.star for argument in node.args] == ["*"]:
         rows = contents(frame.ctx, all_of_stream(frame, values[0]))
-        if isinstance(rows, GrowableList) and rows.item.kind in ("tuple", "list"):
+        if isinstance(rows, GrowableList) and isinstance(rows.item, TupleValue):
             return columns(frame.ctx, rows)
     positional: list[Value] = []
     named: dict[str, Value] = {}

@@ -8,6 +8,7 @@ In: a callee or the name of a method. Out: what emits its operations.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 import random
 from typing import Any
@@ -136,8 +137,7 @@ def _stop_gradient(frame: Frame, value: Value) -> Value:
     """adjit.stop_gradient, of all that is in lists, tuples, dictionaries and objects."""
     value = to_list(frame, value) if isinstance(value, GrowableList) else value
     if isinstance(value, TupleValue | Record):
-        held_items = tuple(_stop_gradient(frame, one) for one in value.items)
-        return dataclasses.replace(value, items=held_items, cell=None)
+        return value.mapped(functools.partial(_stop_gradient, frame)).known_by(None)
     if isinstance(value, RuntimeDict):
         items = _stop_gradient(frame, dataclasses.replace(value.items, cell=None))
         assert is_list(items)
