@@ -172,6 +172,12 @@ def walrus_names(node: cst.Lambda | cst.FunctionDef) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=4096)
+def names_in(node: cst.CSTNode) -> frozenset[str]:
+    """The names that stand in it, but for those in functions that are defined there."""
+    return frozenset(each.value for each in inside(node) if isinstance(each, cst.Name))
+
+
+@functools.lru_cache(maxsize=4096)
 def nonlocals(node: cst.Lambda | cst.FunctionDef) -> tuple[str, ...]:
     """The variables of the function around it that a function assigns."""
     if isinstance(node, cst.Lambda):

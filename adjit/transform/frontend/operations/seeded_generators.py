@@ -41,7 +41,7 @@ from adjit.transform.frontend.values.values import (
 )
 from adjit.transform.source.compile_time_execution import run_beforehand
 from adjit.transform.source.parameters import misfit
-from adjit.transform.source.syntax import inside
+from adjit.transform.source.syntax import names_in
 
 _Drawing = np.random.Generator | np.random.RandomState
 KINDS = (np.random.Generator, np.random.RandomState)  # those of which a program may make its own
@@ -176,8 +176,7 @@ def after_draws(frame: Frame, loop: cst.For | cst.While, known: Container[Any]) 
 
 def _draws(frame: Frame, loop: cst.For | cst.While) -> bool:
     """Whether a loop has to do with a generator that is seeded inside."""
-    names = {node.value for node in inside(loop) if isinstance(node, cst.Name)}
-    values = (dereference(frame.env, frame.env[name]) for name in names & frame.env.keys())
+    values = (dereference(frame.env, frame.env[name]) for name in names_in(loop) & frame.env.keys())
     return any(isinstance(value, Record) and value.of in KINDS for value in values)
 
 

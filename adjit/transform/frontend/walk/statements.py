@@ -336,6 +336,7 @@ def _for(frame: Frame, node: cst.For) -> None:
         _for_in(frame, node, iterated, how == STORED)
 
 
+@functools.lru_cache(maxsize=4096)
 def _grows_lists(node: cst.CSTNode) -> bool:
     """Whether a loop makes a list longer, which it has room for if it is one loop."""
     return any(isinstance(each, cst.Attribute) and each.attr.value == "append" for each in inside(node))
