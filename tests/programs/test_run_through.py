@@ -264,6 +264,33 @@ def grows_in_the_else_of_an_inner_loop(x):
     return total
 
 
+def stores_what_is_mapped(x):
+    y = np.array([0.5, x, 0.7])
+    for one in map(lambda k: y[k] * x, range(3)):
+        y[2] = one + x
+    return y[2]
+
+
+def adds_to_what_is_mapped(x):
+    total = [0.0]
+    for one in map(lambda v: v * total[0] + x, (1.0, 2.0, x)):
+        total[0] += one
+    return total[0]
+
+
+def as_it_makes_items(x):
+    order = []
+
+    def noted(one):
+        order.append(one)
+        return one
+
+    for one in map(noted, [1, 2, 3]):
+        if one == 2:
+            break
+    return len(order) * x
+
+
 @pytest.mark.parametrize(
     "f",
     [
@@ -271,7 +298,7 @@ def grows_in_the_else_of_an_inner_loop(x):
         grows, grows_numbered, shrinks, grows_as_it_runs, grows_by_a_function, grows_in_two_loops, rows_grow,
         stores_ahead, stores_ahead_in_many, turns_round, stores_where_it_is, takes_one_out, may_go_on, under_keys,
         under_numbers, views, iterators, repeats, adds_an_array, copied_as_one,
-        keys_first,
+        keys_first, as_it_makes_items, stores_what_is_mapped, adds_to_what_is_mapped,
     ],
 )  # fmt: skip
 def test_as_in_python(f: Any) -> None:
@@ -306,17 +333,11 @@ def of_a_dictionary(x):
     return d["a"]
 
 
-def as_it_makes_items(x):
-    order = []
-
-    def noted(one):
-        order.append(one)
-        return one
-
-    for one in map(noted, [1, 2, 3]):
-        if one == 2:
-            break
-    return len(order) * x
+def assigned_under_a_map(x):
+    total = 0.0
+    for one in map(lambda v: v * total + x, (1.0, 2.0, x)):
+        total += one
+    return total
 
 
 def takes_a_few(x):
@@ -384,7 +405,7 @@ def array_of_rows(x):
         (backwards, "changes while code runs over it"),
         (in_a_comprehension, "changes while code runs over it"),
         (of_a_dictionary, "changes its length"),
-        (as_it_makes_items, "a loop over a generator that changes a variable"),
+        (assigned_under_a_map, "`total`, which a generator reads and a loop over the generator assigns"),
         (takes_a_few, "a loop over a generator that changes a variable"),
         (the_first_one, "any of a generator that changes a variable"),
         (in_place_by_a_function, "operator.iadd of a list"),

@@ -17,6 +17,16 @@ def filter(function: Any, iterable: Any) -> Any:
             yield item
 
 
+def map(function: Any, iterable: Any, *others: Any) -> Any:
+    """Python's map."""
+    if len(others) == 0:
+        for item in iterable:
+            yield function(item)
+    else:
+        for row in zip(iterable, *others, strict=False):
+            yield function(*row)
+
+
 def sum(iterable: Any, start: Any = 0) -> Any:
     """Python's sum."""
     total = start

@@ -139,78 +139,65 @@ def scores_grad(x, y):
         if value > 0.0:
             items_3[items_4] = rank * value
             items_4 += 1
-    # best = max(itertools.accumulate(gains))
-    items_view = items_3[:items_4]
-    items_5 = np.empty(items_view.size)
-    for i in range(items_view.size):
-        items_5[i] = items_3[i]
-    is_above = items_view.size > 0
-    if is_above:
-        items_item = items_5[0]
-        items_6 = max(items_view.size - 1, 0) + 1
-        items_7 = np.empty(items_6)
-        items_bar = np.zeros_like(items_7)
-        items_7[0] = items_item
-        for i in range(1, items_view.size):
-            items_7[i] = items_7[i - 1] + items_5[i]
-        items_bar_2 = items_bar
-    else:
-        items_7 = np.empty(0)
-        items_6 = 0
-        items_bar = np.zeros_like(items_7)
-    if items_6 < 1:
+    n_3 = max(items_4, 0)
+    items_5 = np.empty(n_3)
+    total = 0.0
+    for i in range(items_4):
+        items_item = items_3[i]
+        total = items_item if i == 0 else total + items_item
+        items_5[i] = total
+    if n_3 < 1:
         raise ValueError(
             "max() iterable argument is empty\n  container_primals.py:93 in scores\n    best = max(itertools.accumulate(gains))"
         )
-    best = items_7[0]
+    best = items_5[0]
     max_place = 0
-    for i in range(1, items_6):
-        items_view_item = items_7[i]
+    for i in range(1, n_3):
+        items_view_item = items_5[i]
         max_place = i if items_view_item > best else max_place
         best = max(best, items_view_item)
     # ---- reverse sweep
-    items_bar_3 = np.zeros_like(items_3)
-    items_bar_4 = np.zeros_like(items_5)
-    items_bar_5 = np.zeros_like(items)
-    items_bar_6 = np.zeros_like(items_2)
+    items_bar = np.zeros_like(items_3)
+    items_bar_2 = np.zeros_like(items_5)
+    items_bar_3 = np.zeros_like(items)
+    items_bar_4 = np.zeros_like(items_2)
     y_bar = np.zeros_like(y)
     # L94: return best + sum(filter(lambda gain: gain < 2.0, gains))
     for i in range(items_4 - 1, -1, -1):
-        items_bar_3[i] += 1.0 if items_3[i] < 2.0 else 0.0
+        items_bar[i] += 1.0 if items_3[i] < 2.0 else 0.0
     # L93: best = max(itertools.accumulate(gains))
     if max_place >= 1:
-        items_bar[max_place] += 1.0
-    items_bar[0] += 1.0 if max_place == 0 else 0.0
-    if is_above:
-        for i in range(items_view.size - 1, 0, -1):
-            stored_bar = items_bar_2[i]
-            items_bar_2[i] = 0.0
-            items_bar_2[i - 1] += stored_bar
-            items_bar_4[i] += stored_bar
-        items_bar_4[0] += items_bar_2[0]
-    for i in range(items_view.size):
-        items_bar_3[i] += items_bar_4[i]
+        items_bar_2[max_place] += 1.0
+    items_bar_2[0] += 1.0 if max_place == 0 else 0.0
+    total_bar = 0.0
+    for i in range(items_4 - 1, -1, -1):
+        total_bar_2 = total_bar + items_bar_2[i]
+        if i == 0:
+            total_bar = 0.0
+        else:
+            total_bar = total_bar_2
+        items_bar[i] += total_bar_2
     # L92: gains = [rank * value for rank, (_, value) in enumerate(ranked, 1) if value > 0.0]
     for i in range(arange.size - 1, -1, -1):
         value = items[i]
         items_4 = items_tape[i]
         rank = i + 1
         if value > 0.0:
-            stored_bar = items_bar_3[items_4]
-            items_bar_3[items_4] = 0.0
+            stored_bar = items_bar[items_4]
+            items_bar[items_4] = 0.0
             value_bar = rank * stored_bar
             value_bar = 0.0 if (stored_bar == 0.0) & np.isnan(value_bar) else value_bar
         else:
             value_bar = 0.0
-        items_bar_5[i] += value_bar
+        items_bar_3[i] += value_bar
     # L91: ranked = sorted(zip(x, y), key=lambda pair: pair[0])
     for i in range(arange.size - 1, -1, -1):
         order_item = order[i]
-        items_bar_6[n + order_item if order_item < 0 else order_item] += items_bar_5[i]
+        items_bar_4[n + order_item if order_item < 0 else order_item] += items_bar_3[i]
     for trip in range(trips - 1, -1, -1):
         order_old_row = order_old_row_tape[trip]
         for k in range(n_2 - 1, -1, -1):
             order[k] = order_old_row[k]
     for i in range(n - 1, -1, -1):
-        y_bar[i] += items_bar_6[i]
+        y_bar[i] += items_bar_4[i]
     return y_bar

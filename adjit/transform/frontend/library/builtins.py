@@ -159,7 +159,8 @@ def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if named or not isinstance(strict, ir.Const):
         raise ctx.unsupported("zip with these arguments", "Give the iterables, and strict=True if needed.")
     args = [opened_in_turns(frame, _of_object(frame, one)) for one in args]
-    if strict.value or sum(as_stream(one) is not None for one in args) > 1:
+    known = [one for arg in args if as_stream(arg) is None for one in known_items(frame, arg) or ()]
+    if strict.value or sum(as_stream(one) is not None for one in args) > 1 or not all(map(is_number, known)):
         args = [at_once(frame, one) for one in args]
     if any(as_stream(one) is not None for one in args):
         if strict.value:

@@ -26,7 +26,6 @@ from adjit.transform.frontend.heap.iterators import (
     at_once,
     of_items,
     opened_in_turns,
-    opened_stream,
     seen_through,
 )
 from adjit.transform.frontend.heap.lists import elements, joined
@@ -103,24 +102,6 @@ def _reversed(frame: Frame, value: Value) -> Value:
     start = scalars.scalar(ctx, operator.add, (value.start, scalars.scalar(ctx, operator.mul, (last, value.step))))
     stop = scalars.scalar(ctx, operator.sub, (value.start, value.step))
     return dataclasses.replace(value, start=start, stop=stop, step=scalars.scalar(ctx, operator.neg, (value.step,)))
-
-
-def _map(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    if named or len(args) < 2:
-        raise frame.ctx.unsupported("map with these arguments", "Give a function and its arguments.")
-    function, *columns = args
-    columns = [opened_stream(frame, column) for column in columns]
-    columns = [at_once(frame, column) for column in columns] if len(columns) > 1 else columns
-    if len(columns) == 1 and (stream := as_stream(columns[0])) is not None:
-        return seen_through(stream, lambda one: frame.ctx.call(frame, function, [one], {}))
-    if len(columns) == 1:
-        return frame.ctx.collected(frame, columns[0], lambda one: frame.ctx.call(frame, function, [one], {}))
-
-    def each(row: Value) -> Value:
-        assert isinstance(row, TupleValue)
-        return frame.ctx.call(frame, function, row.items, {})
-
-    return frame.ctx.collected(frame, Zip(tuple(columns)), each)
 
 
 def _of_all(name: str) -> Handler:
@@ -405,20 +386,6 @@ def _repeat(frame: Frame, thing: Value, times: Value | None) -> Value:
     return binary(frame, operator.mul, TupleValue((thing,), is_list=True), as_index(frame.ctx, times, "`times`"))
 
 
-def _starmap(frame: Frame, function: Value, iterable: Value) -> Value:
-    """itertools.starmap."""
-
-    def each(row: Value) -> Value:
-        items = known_items(frame, row)
-        if items is None:
-            raise frame.ctx.unsupported(
-                "itertools.starmap of items that are not tuples", "Write a loop, or a comprehension."
-            )
-        return frame.ctx.call(frame, function, items, {})
-
-    return frame.ctx.collected(frame, iterable, each)
-
-
 def _part(frame: Frame, iterable: Value, span: ir.Span) -> Value:
     """So many of the items."""
     if is_array(iterable):
@@ -478,7 +445,7 @@ LAZY = ONCE - {itertools.combinations, itertools.permutations, itertools.product
 # What takes the items of a generator one by one, as somebody runs through it.
 RUNNING_THROUGH = frozenset((
     enumerate, zip, map, filter, iter, next, tuple, itertools.islice, itertools.accumulate, itertools.takewhile,
-    itertools.dropwhile, itertools.filterfalse, itertools.compress,
+    itertools.dropwhile, itertools.filterfalse, itertools.compress, itertools.starmap,
 ))  # fmt: skip
 
 
@@ -496,7 +463,6 @@ _IN_TURN: dict[Any, Callable[..., Value | None]] = {
     all: written(python.builtins.all),
     sum: _sum_in_turn,
     itertools.chain: written(python.itertools.chain),
-    itertools.starmap: written(python.itertools.starmap),
 }
 
 
@@ -508,7 +474,7 @@ def in_turn(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str
 
 ITERABLES: dict[Any, Handler] = {
     reversed: takes("reversed", "sequence", _reversed),
-    map: _map,
+    map: generator(python.builtins.map),
     filter: generator(python.builtins.filter),
     itertools.accumulate: generator(python.itertools.accumulate),
     any: _of_all("any"),
@@ -519,7 +485,7 @@ ITERABLES: dict[Any, Handler] = {
     itertools.product: _product,
     itertools.count: takes("itertools.count", "start? step?", _count),
     itertools.repeat: takes("itertools.repeat", "object times?", _repeat),
-    itertools.starmap: takes("itertools.starmap", "function iterable", _starmap),
+    itertools.starmap: generator(python.itertools.starmap),
     itertools.pairwise: takes("itertools.pairwise", "iterable", _pairwise),
     itertools.islice: takes("itertools.islice", "iterable first more? step?", _islice),
     itertools.chain: _chain,
