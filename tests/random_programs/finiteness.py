@@ -98,7 +98,7 @@ ARRAYS = "x, y, w, missing, A, B"
 
 
 class Unfit(Exception):
-    """A program that plain Python does not give a finite number for, or that has no gradient there."""
+    """A program that plain Python does not give a finite number for, or that has no finite gradient there."""
 
 
 class Finite:
@@ -181,6 +181,9 @@ class Finite:
                 wrt = (0, *of_spaces)
                 reverse = adjit.grad(self.function, wrt=wrt, **options)(*given)
             forward = adjit.jacfwd(self.function, wrt=wrt, **options)(*given)
+            if any(np.isinf(columns).any() for columns in forward):
+                # the slope is infinite: docs/conventions.md says where reverse mode has nan beside it
+                raise Unfit
             for k, bar, columns in zip(wrt, reverse, forward, strict=True):
                 wanted = self.differences(arguments, k)
                 scale = 1.0 + np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.0)

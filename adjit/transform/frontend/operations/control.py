@@ -1,8 +1,7 @@
-"""Branches and loops in single-assignment form: which variables they change, and of what type those are.
+"""Branches in single-assignment form: which variables they change, and of what type those are.
 
-A branch yields the variables on which its two sides differ. A loop carries every variable that its body assigns; what
-is not needed is removed later. Types are found by trying: the body is elaborated with the types at entry, and again
-with wider ones until they hold.
+In: a condition, and what either side does. Out: the branch, which yields the variables on which its two sides differ.
+Besides: what is tried out, and forgotten if it does not come to a good end.
 """
 
 from __future__ import annotations
@@ -10,15 +9,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from numba import types
 
 from adjit import errors
-from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.frontend.heap import lists
 from adjit.transform.frontend.heap.iterators import COUNTED
@@ -27,7 +24,6 @@ from adjit.transform.frontend.heap.join import (
     NOTHING,
     both_shapes,
     by_content,
-    choice,
     common,
     converted,
     in_list,
@@ -36,44 +32,29 @@ from adjit.transform.frontend.heap.join import (
     note_escapes,
     unified,
 )
-from adjit.transform.frontend.heap.references import as_copy, as_reference, by_reference, held_by, mentions, new_cell
-from adjit.transform.frontend.operations.seeded_generators import KINDS
+from adjit.transform.frontend.heap.references import as_copy, as_reference, by_reference, mentions
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.elementwise import materialise
-from adjit.transform.frontend.values.frame import ANYWHERE, Context, Frame, Guess, LocalFunction
+from adjit.transform.frontend.values.frame import Context, Frame, Guess
 from adjit.transform.frontend.values.invariant_extents import (
-    fixed_extents,
     in_common,
     known_extents,
     of_extents,
-    still_fixed,
 )
 from adjit.transform.frontend.values.unions import any_of, functions_in, is_option, is_text
 from adjit.transform.frontend.values.values import (
     CELL,
-    COMMON,
-    LEAF,
-    GrowableList,
-    Optional,
     Poison,
-    Record,
     Ref,
     Static,
-    Structure,
     TupleValue,
     Union,
     Value,
     dereference,
-    is_mutable,
-    is_put_together,
     leaves_of,
-    options_in,
-    parts_of,
     rebuild,
     structure,
 )
-from adjit.transform.ir.types import array_type_of
-from adjit.transform.source.syntax import walrus_names
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
 # an exception was raised that is caught, the number of its class, and the object
@@ -84,7 +65,7 @@ REDUCED = "%reduced"  # what functools.reduce has made so far
 CHECKPOINTED = "%checkpointed"  # the value of a checkpointed call, as it leaves the loop that stands for the call
 FLAGS = (BREAK, CONTINUE, RETURN, ENDED, RAISED)
 CALLERS = "caller:"  # before the names of the variables of who runs through a generator, among those of the generator
-_SPOKEN = {
+SPOKEN = {
     BREAK: "broke", CONTINUE: "skip", RETURN: "returned", ENDED: "ended", RAISED: "raised", EXCEPTION: "kind",
     THROWN: "error", VALUE: "result", EXPRESSION: "chosen", CHECKPOINTED: "result", REDUCED: "reduced",
 }  # fmt: skip
@@ -93,13 +74,13 @@ Env = dict[str, Value]
 Held = TypeVar("Held", bound=Value)
 
 
-def _bare(name: str) -> str:
+def bare_name(name: str) -> str:
     """The name of a variable in the function that it belongs to."""
     return name.rpartition(":")[2]
 
 
-def _is_flag(name: str) -> bool:
-    return _bare(name) in FLAGS
+def is_flag(name: str) -> bool:
+    return bare_name(name) in FLAGS
 
 
 def flag(frame: Frame, name: str) -> ir.Operand:
@@ -156,7 +137,7 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     outs: list[ir.Var] = []
     alone: list[str] = []  # the variables that alone name a list or an object
     for name in dict.fromkeys(name for side in sides for name in side.env):
-        absent = ir.boolean(False) if _is_flag(name) else None
+        absent = ir.boolean(False) if is_flag(name) else None
         a, b = (side.env.get(name, absent) for side in sides)
         if a is not None and (a is b or a == b):
             frame.env[name] = a
@@ -164,13 +145,13 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
         if isinstance(a, Static) and isinstance(b, Static) and (options := any_of(functions_in(a), functions_in(b))):
             frame.env[name] = Union(options, condition)
             continue
-        a = _from_before(frame, name, b) if a is None else a
-        b = _from_before(frame, name, a) if b is None else b
+        a = find_before(frame, name, b) if a is None else a
+        b = find_before(frame, name, a) if b is None else b
         if name.startswith(CELL):
             a, b = _without_raised(ctx, sides, (a, b))
-        is_alone = all(_is_alone(frame, name, side.env, side.put_away) for side in sides)
-        frame.env[name] = _join(ctx, name, (a, b), sides, outs, is_alone)
-        if is_alone:
+        is_only = all(is_alone(frame, name, side.env, side.put_away) for side in sides)
+        frame.env[name] = _join(ctx, name, (a, b), sides, outs, is_only)
+        if is_only:
             alone.append(name)
     for name in alone:
         frame.env[name] = as_reference(frame, frame.env[name])
@@ -178,7 +159,7 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     then_region, else_region = (side.region() for side in sides)
     ctx.builder.emit(ir.If(condition=condition, then=then_region, orelse=else_region, outs=tuple(outs)))
     for out, *incoming in zip(outs, *(side.yields for side in sides), strict=True):
-        _note_phi(ctx, out, incoming)
+        note_phi(ctx, out, incoming)
 
 
 @contextlib.contextmanager
@@ -315,18 +296,18 @@ def _run(frame: Frame, run: Callable[[], None]) -> None:
         frame.env = before
 
 
-def _from_before(frame: Frame, name: str, like: Value | None) -> Value | None:
+def find_before(frame: Frame, name: str, like: Value | None) -> Value | None:
     """What the trip before left in a variable that this one may not assign; None outside loops that assign it."""
     if name not in frame.earlier or like is None or isinstance(like, Poison):
         return None
     known = frame.earlier[name]
     if known is None:
-        leaves = [_variable(name, leaf.type) for leaf in leaves_of(like)]
+        leaves = [leaf_variable(name, leaf.type) for leaf in leaves_of(like)]
         known = frame.earlier[name] = rebuild(structure(like), leaves)
     return known
 
 
-def _note_phi(ctx: Context, out: ir.Var, incoming: Sequence[ir.Operand]) -> None:
+def note_phi(ctx: Context, out: ir.Var, incoming: Sequence[ir.Operand]) -> None:
     if isinstance(out.type, types.Array):
         first, *rest = (known_extents(ctx, one) for one in incoming)
         for others in rest:
@@ -341,11 +322,11 @@ def _join(
     held: Sequence[Value | None],
     sides: Sequence[_Side],
     outs: list[ir.Var],
-    is_alone: bool,
+    is_only: bool,
 ) -> Value:
     """What a variable holds after a branch; `held`: what each side leaves in it, of which one may be nothing.
 
-    is_alone: of lists and objects, this is the only name.
+    is_only: of lists and objects, this is the only name.
     """
     known = [value for value in held if value is not None]
     poison = next((value for value in known if isinstance(value, Poison)), None)
@@ -356,21 +337,21 @@ def _join(
         # what a list holds is one list
         shape = by_content(ctx, (envs[0], known[0]), (envs[-1], known[-1]))
     else:
-        shape = common(ctx, (envs[0], known[0]), (envs[-1], known[-1]), ctx.assumed.keeps_chosen and not is_alone)
+        shape = common(ctx, (envs[0], known[0]), (envs[-1], known[-1]), ctx.assumed.keeps_chosen and not is_only)
     if shape is not None:
         named = held
         held = [in_list(side.env, shape, v) for side, v in zip(sides, held, strict=True)]
         is_copy = False
         for side, one, content in zip(sides, named, held, strict=True):
             is_taken = name.startswith(CELL) and shape.grows  # of which `sharing` knows
-            if one is not None and content is not one and not is_alone and not is_taken:
+            if one is not None and content is not one and not is_only and not is_taken:
                 is_copied(ctx, side.env, one)
                 is_copy = True
         known = [value for value in held if value is not None]
     found: list[list[ir.Operand]] = []
     for side, value in zip(sides, held, strict=True):
         if value is not None and shape is not None:
-            with _at_end_of(ctx, side.ops):
+            with at_end_of(ctx, side.ops):
                 ctx.heap.escaped = side.put_away
                 note_escapes(ctx, shape, value)
                 leaves = leaves_as(ctx, shape, value)
@@ -387,9 +368,9 @@ def _join(
             return Poison(f"It is {row[0].type} on one path and {row[-1].type} on another.")
         rest = iter(row)
         for side, value in zip(sides, held, strict=True):
-            with _at_end_of(ctx, side.ops):
-                side.yields.append(_brought(ctx, name, None if value is None else next(rest), type_))
-        outs.append(_variable(name, type_))
+            with at_end_of(ctx, side.ops):
+                side.yields.append(convert_leaf(ctx, name, None if value is None else next(rest), type_))
+        outs.append(leaf_variable(name, type_))
         made.append(outs[-1])
         if isinstance(type_, types.Float) and any(_is_whole(one) or one in ctx.numbers.of_two_kinds for one in row):
             ctx.numbers.of_two_kinds.add(outs[-1])
@@ -414,7 +395,7 @@ def _without_raised(
     return (one, None) if sides[1].env.get(RAISED) == ir.boolean(True) else held
 
 
-def _is_alone(frame: Frame, name: str, env: Env, put_away: Collection[str]) -> bool:
+def is_alone(frame: Frame, name: str, env: Env, put_away: Collection[str]) -> bool:
     """Whether this is the only name of a list or an object, so that what becomes of it concerns nobody else."""
     value = env.get(name)
     if not isinstance(value, Ref) or value.key in put_away:
@@ -425,230 +406,30 @@ def _is_alone(frame: Frame, name: str, env: Env, put_away: Collection[str]) -> b
 
 
 @contextlib.contextmanager
-def _at_end_of(ctx: Context, ops: list[ir.Op]) -> Iterator[None]:
+def at_end_of(ctx: Context, ops: list[ir.Op]) -> Iterator[None]:
     """What is emitted within it comes after these operations."""
     with ctx.builder.region() as more:
         yield
     ops.extend(more)
 
 
-def _variable(name: str, type_: types.Type) -> ir.Var:
-    name = _bare(name)
+def leaf_variable(name: str, type_: types.Type) -> ir.Var:
+    name = bare_name(name)
     if name.startswith("%"):
-        spoken = "items" if name.startswith(CELL) else "count" if name.startswith(COUNTED) else _SPOKEN[name]
+        spoken = "items" if name.startswith(CELL) else "count" if name.startswith(COUNTED) else SPOKEN[name]
         return ir.Var(spoken, type_)
     return ir.Var(name, type_, user=True)
 
 
-def _brought(ctx: Context, name: str, value: ir.Operand | None, type_: types.Type) -> ir.Operand:
+def convert_leaf(ctx: Context, name: str, value: ir.Operand | None, type_: types.Type) -> ir.Operand:
     """`value` with the type that the join has; what a path does not assign is undefined there."""
     if value is EMPTY:
         return lists.empty_buffer(ctx, type_)
     if value is not None and value is not NOTHING:
         return converted(ctx, value, type_)
-    out = _variable(name, type_)
+    out = leaf_variable(name, type_)
     ctx.builder.emit(ir.Undefined(out=out))
     return out
-
-
-# --------------------------------------------------------------------------------------------------------------- loops
-
-
-class _Slot(NamedTuple):
-    """A variable that a loop carries: how its value is put together and the types of its leaves; None if unknown."""
-
-    shape: Structure | None
-    types: tuple[types.Type, ...] = ()
-    guessed: bool = False
-
-    def variables(self, name: str) -> list[ir.Var]:
-        return [_variable(name, type_) for type_ in self.types]
-
-
-_GUESS = _Slot(LEAF, (types.float64,), guessed=True)
-
-
-class Trips(NamedTuple):
-    """What a loop is made of: what it carries before it, in a trip and after it, the operations of a trip, and what it
-    yields."""
-
-    inits: tuple[ir.Operand, ...]
-    args: tuple[ir.Var, ...]
-    ops: tuple[ir.Op, ...]
-    yields: tuple[ir.Operand, ...]
-    outs: tuple[ir.Var, ...]
-
-    def body(self, *counter: ir.Var) -> ir.Region:
-        return ir.Region((*counter, *self.args), self.ops, self.yields)
-
-
-def carried_loop(
-    frame: Frame,
-    names: Sequence[str],
-    body: Callable[[], Sequence[ir.Operand]],
-    build: Callable[[Trips], ir.Op],
-    count: Callable[[], ir.Operand] | None = None,
-    is_certain: bool = False,
-) -> None:
-    """A loop that carries `names`.
-
-    `body()` elaborates one trip in `frame.env` and returns what it yields besides the carried values; `build` makes the
-    operation. `count`: the number of trips, where that is known at entry: for what they append there is room then.
-    is_certain: there is a trip at least.
-    """
-    ctx = frame.ctx
-    loop = object()
-    rooms: dict[str, int] = {}  # how many items a trip appends at most to a list for which there is room
-    fixed = fixed_extents(ctx, names, frame.env)
-    moving: set[str] = set()  # lists that trips put into other memory
-    before = dict(frame.env)
-    before |= {name: held.elsewhere() for name in names if isinstance(held := before.get(name), Poison)}
-    # what holds things of different kinds is not carried: the first trip would read those, and so who reads without one
-    shared = (name for name in frame.shared if name in before and name not in names)
-    names = [name for name in (*names, *shared) if not _is_poisoned(before.get(name))]
-    slots = {name: _entry_slot(before.get(name)) for name in names}
-    outer, outer_sought = frame.earlier, frame.sought
-    sought: set[str] = set()
-    # the variables that alone name a list or an object, before the loop and after a trip: it has a cell in each trip
-    alone = {
-        name: new_cell(frame)
-        for name in names
-        if name not in before or _is_alone(frame, name, before, ctx.heap.escaped)
-    }
-    heap, go_back = ctx.heap.snapshot(), ctx.calls_under_way()
-    for _ in range(16):
-        # a list that a trip makes is the same one when the trip is elaborated once more
-        ctx.heap = heap.snapshot()
-        args = {name: slot.variables(name) for name, slot in slots.items()}
-        frame.env = dict(before)
-        # what is assigned in an inner loop alone is the outer loop's as well
-        earlier: dict[str, Value | None] = {
-            n: None for n, s in slots.items() if s.shape is None and not _bare(n).startswith("%")
-        }
-        frame.earlier, frame.sought = {**outer, **earlier}, outer_sought | sought
-        for name, slot in slots.items():
-            if slot.shape is not None:
-                frame.env[name] = rebuild(slot.shape, args[name])
-                held = frame.env[name]
-                if name in alone and is_mutable(held):
-                    frame.env[name] = held_by(frame, alone[name], held)
-                elif not name.startswith(CELL):
-                    frame.env[name] = as_copy(held)
-            elif not _is_flag(name):
-                frame.env.pop(name, None)
-        was_in_loop, frame.in_loop = frame.in_loop, True
-        try:
-            with ctx.builder.region() as ops:
-                for name, group in args.items():
-                    extents = fixed.get(name, [])
-                    for k, arg in enumerate(group):
-                        if isinstance(arg.type, types.Array):
-                            shape = of_extents(ctx, arg, extents[k] if len(extents) == len(group) else ())
-                            ctx.new_array(arg, shape, frozenset((ANYWHERE,)))
-                ctx.loop.around.append(loop)
-                ctx.loop.bodies.append((ops, frozenset(arg for group in args.values() for arg in group)))
-                ctx.heap.rooms |= {(loop, name): tuple(args[name][:-1]) for name in rooms}
-                extra = body()
-        except Guess as guess:
-            is_around = guess.name in outer_sought and guess.name not in slots
-            if not is_around and (guess.name not in slots or slots[guess.name].shape is not None):
-                raise
-            go_back()
-            if is_around:
-                # the first trip around does not come here
-                frame.env = before
-                return
-            if guess.name in sought:
-                sought.discard(guess.name)
-                slots[guess.name] = _GUESS
-            else:
-                # once more without what reads it, which is not reached in the first trip
-                sought.add(guess.name)
-            continue
-        finally:
-            ctx.loop.around.pop()
-            ctx.loop.bodies.pop()
-            frame.in_loop = was_in_loop
-            asked = {n: frame.earlier[n] for n in earlier}
-            frame.earlier, frame.sought = outer, outer_sought
-        named = [name for name in alone if isinstance(frame.env.get(name), Ref)]
-        if several := [name for name in named if not _is_alone(frame, name, frame.env, ctx.heap.escaped)]:
-            alone = {name: cell for name, cell in alone.items() if name not in several}
-            continue
-        if sought:
-            for name in sought:
-                found = _entry_slot(frame.env.get(name))
-                slots[name] = _GUESS if found.shape is None else found._replace(guessed=True)
-            sought.clear()
-            continue
-        if gone := _lists_gone(before, frame.env, slots):
-            slots = {name: slot for name, slot in slots.items() if name not in gone}
-            continue
-        own = {cell.key for cell in alone.values()}
-        if more := {n: slot for n, slot in _lists_of(before, frame.env, slots).items() if n not in own}:
-            slots |= more
-            continue
-        changed = (n for n in walrus_names(frame.source.node) if frame.env.get(n) != before.get(n))
-        if more := {name: _entry_slot(before.get(name)) for name in sorted(changed) if name not in slots}:
-            # comprehensions do not say what they assign
-            slots |= more
-            continue
-        compared, afters = _compared(ctx, before, frame.env, slots, alone)
-        if compared != slots:
-            slots = compared
-            continue
-        wider = {
-            name: _wider(ctx, loop, name, slot, afters[name], asked.get(name) is not None)
-            for name, slot in slots.items()
-        }
-        if wider != slots:
-            unread = {n: _entry_slot(asked.get(n)) for n, slot in slots.items() if slot.shape is None}
-            # where the rest holds, what the body assigns before it reads it needs no second look
-            is_settled = all(wider[n] == slots[n] for n in slots if n not in unread)
-            if not is_settled or any(k.shape is not None and k != wider[n] for n, k in unread.items()):
-                slots = wider
-                continue
-            for n in unread:
-                slots[n] = wider[n]
-                value = asked.get(n)
-                if value is None:
-                    args[n] = wider[n].variables(n)
-                else:
-                    args[n] = [leaf for leaf in leaves_of(value) if isinstance(leaf, ir.Var)]
-        if (still := still_fixed(ctx, fixed, frame.env)) != fixed:
-            fixed = still
-            continue
-        if moved := {name for name in rooms if not _stays(frame.env.get(name), args[name])}:
-            moving |= moved
-            rooms = {name: each for name, each in rooms.items() if name not in moved}
-            continue
-        if unfit := [name for name, slot in slots.items() if not _is_entered(ctx, before, name, slot)]:
-            why = "It has values of different kinds before the loop and after an iteration."
-            slots |= {name: _read_by_none(ctx, name, why) for name in unfit}
-            continue
-        if count is not None:
-            found_room = {n: each for n, each in _rooms(ctx, slots, loop).items() if n not in moving and n in before}
-            if found_room != rooms:
-                rooms = found_room
-                continue
-        if is_certain and (anew := _made_anew(frame.env, slots)):
-            slots |= anew
-            args |= {name: slot.variables(name) for name, slot in anew.items()}
-            before = {name: value for name, value in before.items() if name not in anew}
-        # what goes into a list that grows in it, the loop must not change under another name
-        ctx.loop.around.append(loop)
-        for name, slot in slots.items():
-            if slot.shape is not None and before.get(name) is not None:
-                note_escapes(ctx, slot.shape, dereference(before, before[name]))
-        ctx.loop.around.pop()
-        _finish(frame, before, slots, args, ops, extra, build, rooms, count, alone)
-        return
-    fault = ctx.mismatch(
-        "the types of the variables in this loop change from iteration to iteration",
-        "Assign each variable before the loop with the type that it has after an iteration.",
-    )
-    fault.is_of_trips = True
-    raise fault
 
 
 def fault_of_trips(frame: Frame, run: Callable[[], None]) -> errors.AdjitError | None:
@@ -735,285 +516,3 @@ def as_it_is(frame: Frame) -> Callable[[], None]:
         del ctx.names.bound[bound:], ctx.decomposed[rules:]
 
     return forget
-
-
-def _lists_of(before: Env, after: Env, slots: Mapping[str, _Slot]) -> dict[str, _Slot]:
-    """The lists and shared variables that a trip changed, and the lists that it made for a variable that the loop
-    carries, which are not carried yet."""
-    found = [n for n, v in before.items() if n.startswith(COMMON) and after.get(n) is not v]
-    found += [part.key for name in slots for part in parts_of(after.get(name, ir.integer(0))) if isinstance(part, Ref)]
-    return {n: _entry_slot(before.get(n)) for n in found if n not in slots and after.get(n) is not before.get(n)}
-
-
-def _lists_gone(before: Env, after: Env, slots: Mapping[str, _Slot]) -> set[str]:
-    """The lists of a trip that no variable has which the loop carries: with other types it makes others."""
-    found = {part.key for n in slots for part in parts_of(after.get(n, ir.integer(0))) if isinstance(part, Ref)}
-    return {n for n in slots if n.startswith(CELL) and n not in before and n not in found}
-
-
-def _stays_chosen(
-    ctx: Context, before: Env, held: tuple[Structure, Value], opened: tuple[Structure | None, Value]
-) -> bool:
-    """Whether a variable that a loop carries is one of several values, and not known by what is in these."""
-    shape = choice(ctx, held[0], structure(held[1]))
-    if not isinstance(shape, Union):
-        return False
-    if not all(part.key in before for part in parts_of(held[1]) if isinstance(part, Ref)):
-        # what a trip makes is another one in the next
-        return False
-    by_content = None if opened[0] is None else both_shapes(ctx, opened[0], structure(opened[1]))
-    return by_content is None or ctx.assumed.keeps_chosen
-
-
-def _copies(ctx: Context, before: Env, values: Iterable[Value | None]) -> None:
-    """Takes note of what a loop has copies of; what a trip makes is another list or object in the next one."""
-    for part in (part for value in values if value is not None for part in parts_of(value)):
-        if isinstance(part, Ref) and part.key in before:
-            is_copied(ctx, before, part)
-
-
-def _compared(
-    ctx: Context, before: Env, after: Env, slots: dict[str, _Slot], alone: Collection[str]
-) -> tuple[dict[str, _Slot], dict[str, Value | None]]:
-    """What each variable holds before the loop and after a trip; where that is not one list, by what is in it."""
-    own: dict[str, _Slot] = {}
-    afters: dict[str, Value | None] = {}
-    for name, slot in slots.items():
-        value = after.get(name)
-        if value is not None and slot.shape is not None and structure(value) != slot.shape:
-            known = before.get(name)
-            is_first = known is not None and slot.shape == structure(known)
-            opened = _entry_slot(dereference(before, known)) if is_first and known is not None else slot
-            content = dereference(after, value)
-            if name.startswith(CELL) or not _stays_chosen(ctx, before, (slot.shape, value), (opened.shape, content)):
-                _copies(ctx, before, (known, value) if name not in alone else ())
-                slot, value = opened, content
-        own[name], afters[name] = slot, value
-    return own, afters
-
-
-def _made_anew(after: Env, slots: Mapping[str, _Slot]) -> dict[str, _Slot]:
-    """What each trip makes of variables that are of another kind before the loop, if no trip reads them first."""
-    found = {name: after.get(name) for name, s in slots.items() if isinstance(s.shape, Poison)}
-    return {
-        name: _entry_slot(value)
-        for name, value in found.items()
-        if value is not None and not any(isinstance(part, Ref | Poison) for part in parts_of(value))
-    }
-
-
-def _stays(value: Value | None, args: Sequence[ir.Var]) -> bool:
-    """Whether a list is in the same memory after a trip as before it."""
-    return isinstance(value, GrowableList) and ir.same(value.buffers, args[:-1])
-
-
-def _rooms(ctx: Context, slots: Mapping[str, _Slot], loop: object) -> dict[str, int]:
-    """The lists of numbers that only the trips of this loop itself make longer, and by how much at most."""
-    found: dict[str, int] = {}
-    for name, grows in ctx.heap.grown_in.items():
-        slot = slots.get(name)
-        if slot is not None and isinstance(slot.shape, GrowableList) and grows:
-            of_numbers = all(isinstance(t, types.Array) and t.ndim == 1 for t in slot.types[:-1])
-            if of_numbers and all(each is loop for each in grows):
-                found[name] = len(grows)
-    return found
-
-
-def _is_poisoned(value: Value | None) -> bool:
-    """Whether it is of different kinds. (What was deleted is as what was never assigned.)"""
-    return isinstance(value, Poison) and not value.is_deleted
-
-
-def _entry_slot(value: Value | None) -> _Slot:
-    if value is None or isinstance(value, Poison):
-        return _Slot(None)
-    return _Slot(structure(value), tuple(leaf.type for leaf in leaves_of(value)))
-
-
-def _wider(ctx: Context, loop: object, name: str, slot: _Slot, value: Value | None, is_asked: bool) -> _Slot:
-    """What a loop carries in a variable that a trip leaves so. `is_asked`: a trip hands on what the one before left."""
-    if isinstance(value, Poison) and (slot.shape is not None or is_asked or not value.is_deleted):
-        return _Slot(structure(value))
-    if value is None or Poison in (type(value), type(slot.shape)):
-        return slot
-    found = _entry_slot(value)
-    if slot.shape is None or (slot.guessed and (found.shape != slot.shape or found.types != slot.types)):
-        return found
-    assert found.shape is not None
-    if _is_defined_anew(loop, slot.shape, found.shape):
-        return _Slot(structure(Poison("It is a function that is defined in each iteration of a loop.")))
-    shape = both_shapes(ctx, slot.shape, found.shape)
-    if shape is None and not name.startswith(CELL):
-        shape = choice(ctx, slot.shape, found.shape)
-    are_put_together = is_put_together(slot.shape) and is_put_together(found.shape)
-    if found.shape != slot.shape and not are_put_together and not isinstance(shape, Optional | Union):
-        return _Slot(structure(Poison("It has values of different kinds in two iterations.", is_of_trips=True)))
-    held = (rebuild(slot.shape, slot.variables(name)), value)
-    with ctx.builder.region():
-        mine, others = (None if shape is None else leaves_as(ctx, shape, each) for each in held)
-    if shape is None or mine is None or others is None:
-        if isinstance(value, Record) and value.of in KINDS:
-            raise ctx.not_constant(
-                "a random generator that is seeded in the function and draws in a loop",
-                "Draw all numbers before the loop, with a size, or pass the generator as an argument.",
-                why="Its numbers are drawn at compile time.",
-            )
-        return _read_by_none(ctx, name, "It has values of different kinds in two iterations.")
-    merged: list[types.Type] = []
-    for own, other in zip(mine, others, strict=True):
-        both = unified(shape, own, other)
-        if both is None:
-            why = f"It is {to_text(own.type)} before the loop and {to_text(other.type)} after an iteration."
-            return _read_by_none(ctx, name, why)
-        merged.append(both)
-    return _Slot(shape, tuple(merged), slot.guessed)
-
-
-def _is_entered(ctx: Context, before: Env, name: str, slot: _Slot) -> bool:
-    """Whether what a variable holds before a loop is put together as what the loop carries in it."""
-    if slot.shape is None or isinstance(slot.shape, Poison):
-        return True
-    initial = in_list(before, slot.shape, before.get(name))
-    if initial is None or isinstance(initial, Poison):
-        return True
-    with ctx.builder.region():
-        return leaves_as(ctx, slot.shape, initial) is not None
-
-
-def _is_defined_anew(loop: object, one: Structure, other: Structure) -> bool:
-    """Whether a variable has another function each time that a trip is elaborated, of the same text."""
-    first, second = (
-        [option.value for option in options_in(shape) if isinstance(option, Static)] for shape in (one, other)
-    )
-    own = [each for each in first if isinstance(each, LocalFunction) and loop in each.loops]
-    return any(isinstance(each, LocalFunction) and a.node is each.node and a != each for a in own for each in second)
-
-
-def _read_by_none(ctx: Context, name: str, why: str) -> _Slot:
-    """That of a variable that is of another kind after a trip: a trip may not read what the one before left in it."""
-    if name.startswith(COMMON):
-        what = "a list, a dictionary or an object" if name.startswith(CELL) else "a variable that functions share,"
-        fault = ctx.not_constant(
-            f"{what} whose values change their kind in a loop",
-            "Keep items of one kind in it: numbers, arrays of one shape, lists of one length, or tuples of them.",
-            why=why,
-        )
-        fault.is_of_trips = True
-        raise fault
-    if _bare(name).startswith("%"):
-        raise ctx.mismatch(f"{_SPOKEN[_bare(name)]} of a loop has more than one type", "Keep to one type.", why=why)
-    return _Slot(structure(Poison(why, is_of_trips=True)))
-
-
-def _finish(
-    frame: Frame,
-    before: Env,
-    slots: dict[str, _Slot],
-    args: dict[str, list[ir.Var]],
-    ops: list[ir.Op],
-    extra: Sequence[ir.Operand],
-    build: Callable[[Trips], ir.Op],
-    rooms: Mapping[str, int],
-    count: Callable[[], ir.Operand] | None,
-    alone: Collection[str],
-) -> None:
-    ctx, after = frame.ctx, frame.env
-    inits: list[ir.Operand] = []
-    yields: list[ir.Operand] = []
-    outs: dict[str, list[ir.Var]] = {}
-    for name, slot in slots.items():
-        if slot.shape is None:
-            continue
-        outs[name] = slot.variables(name)
-        if isinstance(slot.shape, Poison):
-            continue
-        initial = in_list(before, slot.shape, before.get(name))
-        if initial is None or isinstance(initial, Poison):
-            initial = _from_before(frame, name, rebuild(slot.shape, args[name]))
-        # control has not left when the loop is entered
-        start: Sequence[ir.Operand | None] = [ir.boolean(False) if _is_flag(name) else None] * len(slot.types)
-        if initial is not None:
-            leaves = leaves_as(ctx, slot.shape, initial)
-            assert leaves is not None
-            start = leaves
-        if name in rooms and count is not None:
-            start = _with_room(frame, start, slot.types, rooms[name], count())
-        inits += [_brought(ctx, name, leaf, type_) for leaf, type_ in zip(start, slot.types, strict=True)]
-        with _at_end_of(ctx, ops):
-            given = in_list(after, slot.shape, after.get(name))
-            final = args[name] if given is None else leaves_as(ctx, slot.shape, given)
-            assert final is not None
-            yields += [_brought(ctx, name, leaf, type_) for leaf, type_ in zip(final, slot.types, strict=True)]
-    flat_args = tuple(a for n, s in slots.items() if s.shape is not None for a in args[n])
-    flat_outs = tuple(o for group in outs.values() for o in group)
-    ctx.builder.emit(build(Trips(tuple(inits), flat_args, tuple(ops), (*yields, *extra), flat_outs)))
-    frame.env = dict(before)
-    for name, group in outs.items():
-        shape = slots[name].shape
-        assert shape is not None
-        frame.env[name] = rebuild(shape, group)
-        if name in alone:
-            frame.env[name] = as_reference(frame, frame.env[name])
-        elif not name.startswith(CELL):
-            frame.env[name] = as_copy(frame.env[name])
-    for out, *incoming in zip(flat_outs, inits, yields, strict=True):
-        _note_phi(ctx, out, incoming)
-
-
-def _with_room(
-    frame: Frame, leaves: Sequence[ir.Operand | None], kinds: Sequence[types.Type], each: int, trips: ir.Operand
-) -> Sequence[ir.Operand | None]:
-    """The leaves of a list that grows, with room for so many more items in each trip."""
-    ctx = frame.ctx
-    *buffers, length = leaves
-    assert length is not None
-    more = scalars.scalar(ctx, operator.mul, (trips, ir.integer(each)))
-    wanted = scalars.scalar(ctx, operator.add, (length, more), "capacity")
-    made: list[ir.Operand | None] = []
-    for buffer, kind in zip(buffers, kinds, strict=False):
-        assert isinstance(kind, types.Array)
-        is_first = buffer is None or buffer is EMPTY or isinstance(length, ir.Const)
-        if is_first or buffer is None or array_type_of(buffer).dtype != kind.dtype:
-            made.append(lists.roomy(ctx, None if buffer is EMPTY else buffer, kind, length, wanted))
-            continue
-        # loops in a loop make room again and again: twice as much each time
-        known, room = buffer, ctx.shape(buffer)[0]
-        doubled = scalars.scalar(ctx, operator.mul, (room, ir.integer(2)))
-        capacity = scalars.scalar(ctx, max, (wanted, doubled), "capacity")
-        is_enough = scalars.scalar(ctx, operator.ge, (room, wanted), "is_enough")
-        moved = functools.partial(lists.roomy, ctx, known, kind, length, capacity)
-        found = either_value(frame, is_enough, scalars.ready(known), moved)
-        assert isinstance(found, ir.Var | ir.Const)
-        made.append(found)
-    return [*made, length]
-
-
-def checkpointed(frame: Frame, call: Callable[[], Value]) -> Value:
-    """The value of a call, as that of a loop of one trip, which the reverse sweep runs again.
-
-    y = checkpoint(layer)(x, w)      for once in checkpoint(range(1)): y = layer(x, w)
-    """
-    ctx = frame.ctx
-    outer = ctx.builder.origin
-
-    def body() -> Sequence[ir.Operand]:
-        value = materialise(ctx, call(), "result")
-        fresh = (op for op in ctx.builder.ops if isinstance(op, ir.Alloc | ir.Copy | ir.Call))
-        made = {out for op in fresh for out in op.results}
-        for leaf in leaves_of(value):
-            if isinstance(leaf.type, types.Array) and leaf not in made:
-                raise ctx.unsupported(
-                    "a checkpointed call that returns an array from outside",
-                    "Return a copy, or write into an argument and return nothing.",
-                    why="When it is recomputed, it would return another array.",
-                )
-        frame.env[CHECKPOINTED] = value
-        ctx.builder.origin = outer
-        return ()
-
-    def build(trips: Trips) -> ir.Op:
-        trip = trips.body(ir.Var("once", types.intp))
-        return ir.For(stop=ir.integer(1), inits=trips.inits, body=trip, outs=trips.outs, snapshots=1, origin=outer)
-
-    carried_loop(frame, (CHECKPOINTED,), body, build)
-    return frame.env.pop(CHECKPOINTED)

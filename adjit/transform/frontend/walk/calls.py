@@ -79,8 +79,9 @@ from adjit.transform.frontend.numba.overloads import (
     method_implemented,
 )
 from adjit.transform.frontend.operations.containers import list_method, to_list
-from adjit.transform.frontend.operations.control import checkpointed, for_option, of_option
+from adjit.transform.frontend.operations.control import for_option, of_option
 from adjit.transform.frontend.operations.derivatives import InnerPullback, arguments, asked, called, pulled
+from adjit.transform.frontend.operations.loops import run_checkpointed
 from adjit.transform.frontend.operations.operators import applied, product, spelt_out, truth
 from adjit.transform.frontend.operations.records import (
     Parent,
@@ -348,7 +349,7 @@ def _by_kind(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[st
     if isinstance(callee, Checkpointed):
         # what a call is made with is there before it
         given, keywords = _computed(ctx, args, named)
-        return checkpointed(frame, lambda: call(frame, Static(callee.function), given, keywords))
+        return run_checkpointed(frame, lambda: call(frame, Static(callee.function), given, keywords))
     if isinstance(callee, LocalFunction) and callee.remembers:
         return _remembered(frame, lambda: ctx.run_local(callee, args, named))
     if isinstance(callee, LocalFunction):

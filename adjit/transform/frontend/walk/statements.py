@@ -33,7 +33,7 @@ from adjit.transform.frontend.heap.mutation_during_iteration import RESIZED, STO
 from adjit.transform.frontend.heap.references import as_reference
 from adjit.transform.frontend.library import dicts_and_sets
 from adjit.transform.frontend.library.builtins import iteration, known_items, length
-from adjit.transform.frontend.operations import control
+from adjit.transform.frontend.operations import control, loops
 from adjit.transform.frontend.operations.containers import append, exhaust
 from adjit.transform.frontend.operations.generators import carried, generated, give, handed_on_by
 from adjit.transform.frontend.operations.operators import truth
@@ -483,7 +483,7 @@ def _trips(
         finally:
             ctx.loop.in_prange = was_in_prange
 
-    def build(trips: control.Trips) -> ir.Op:
+    def build(trips: loops.Trips) -> ir.Op:
         region = trips.body(counter)
         return ir.For(
             start=run.start, stop=run.stop, step=run.step, inits=trips.inits,
@@ -493,7 +493,7 @@ def _trips(
 
     def loop() -> None:
         count = functools.partial(length, frame, run)
-        control.carried_loop(frame, names, body, build, count, _known_to_run(run) is True)
+        loops.carried_loop(frame, names, body, build, count, _known_to_run(run) is True)
 
     fault = control.fault_of_trips(frame, loop)
     if fault is None:
@@ -631,14 +631,14 @@ def _taken_in_loop(
             gone = do(item(counter))
         return [gone or ir.boolean(False)] if stops else []
 
-    def build(trips: control.Trips) -> ir.Op:
+    def build(trips: loops.Trips) -> ir.Op:
         return ir.For(
             start=run.start, stop=run.stop, step=run.step, inits=trips.inits, body=trips.body(counter),
             outs=trips.outs, stops=stops, origin=origin,
         )  # fmt: skip
 
     with run_through(ctx, iterated):
-        control.carried_loop(frame, names, body, build, functools.partial(length, frame, run))
+        loops.carried_loop(frame, names, body, build, functools.partial(length, frame, run))
 
 
 def _each_in_turn(
@@ -892,7 +892,7 @@ def _trips_while(frame: Frame, node: cst.While, apart: int = 0) -> None:
         ctx.builder.ops.extend(ops)
         return _trip(frame, node, True, held)
 
-    def build(trips: control.Trips) -> ir.Op:
+    def build(trips: loops.Trips) -> ir.Op:
         # the test has arguments of its own, and asks for their extents itself
         ops, held = test or ((), ir.boolean(True))
         own = tuple(dataclasses.replace(a) for a in trips.args)
@@ -912,7 +912,7 @@ def _trips_while(frame: Frame, node: cst.While, apart: int = 0) -> None:
             inits=trips.inits, test=region, body=trips.body(), outs=trips.outs, stops=stopping, origin=origin
         )
 
-    fault = control.fault_of_trips(frame, lambda: control.carried_loop(frame, names, body, build))
+    fault = control.fault_of_trips(frame, lambda: loops.carried_loop(frame, names, body, build))
     if fault is None:
         return
     if apart == MOST_APART:
