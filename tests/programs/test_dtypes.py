@@ -205,3 +205,25 @@ def math_of_nothing(a):
 def test_tuples_of_what_is_known(target: str) -> None:
     check(known_items, lambda: (np.array([0.3, 0.5, 0.9]),), target=target)
     check(edges, lambda: (np.array([0.3, 0.5, 0.9, -0.4]),), target=target)
+
+
+def of_singles(x, k):
+    """Rules whose partials are chosen among numbers, of arrays and numbers in single precision."""
+    t = np.sum(np.maximum(k * x, np.float32(0))) + np.sum(np.minimum(x / k, np.float32(0.1)))
+    t += np.sum(np.fmax(x[0] * x, np.float32(0))) + np.sum(np.fmin(np.outer(x, x), x * k))
+    t += np.max(x * k) * np.min(x / k) + np.sum(np.abs(x * k)) + np.sum(np.clip(x * k, np.float32(-0.1), x[2]))
+    for i in range(x.size):
+        t += max(k * x[i], np.float32(0.2)) * np.float32(0.5)
+    return t
+
+
+def test_choices_in_single_precision():
+    x = np.array([0.1, -0.2, 0.3, 0.7])
+    single = x.astype(np.float32), np.float32(1.5)
+    value, (x_bar, k_bar) = adjit.value_and_grad(of_singles, wrt=(0, 1))(*single)
+    wanted, (x_wanted, k_wanted) = adjit.value_and_grad(of_singles, wrt=(0, 1))(x, 1.5)
+    assert x_bar.dtype == np.float32
+    np.testing.assert_allclose([value, k_bar], [wanted, k_wanted], rtol=1e-5)
+    np.testing.assert_allclose(x_bar, x_wanted, rtol=1e-5)
+    tangent = adjit.jvp(of_singles, single, (np.ones(4, np.float32), np.float32(1)))[1]
+    np.testing.assert_allclose(tangent, np.sum(x_wanted) + k_wanted, rtol=1e-5)

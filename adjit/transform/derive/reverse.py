@@ -104,7 +104,8 @@ class _Reverse(Adjoints):
                 return scalars.scalar(self.numbers, operator.truediv, (bar, made.args[1]), name)
         if isinstance(made, ir.If) and is_plain_choice(made):
             zero = typed_const(0, bar.type)
-            chosen = [self.times(side.yields[0], bar, name) or zero for side in made.regions]
+            terms = (self.times(side.yields[0], bar, name) or zero for side in made.regions)
+            chosen = [scalars.cast(self.numbers, term, bar.type) for term in terms]
             return self.builder.call(ir.select, made.condition, *chosen, type=bar.type, name=name)
         return scalars.scalar(self.numbers, operator.mul, (partial, bar), name)
 

@@ -14,9 +14,12 @@ import numpy as np
 from numba import types
 
 from adjit.errors import InternalError
+from adjit.runtime.library import reassociable_add, reassociable_max, reassociable_min, reassociable_sub
 from adjit.transform import ir
 from adjit.transform.ir.printing import op_text, region_text
 from adjit.transform.ir.types import slice_type, transposed_type
+
+_OF_ONE_TYPE = (reassociable_add, reassociable_sub, reassociable_max, reassociable_min)
 
 
 def verify(function: ir.Function) -> None:
@@ -149,6 +152,10 @@ class _Verifier:
             case ir.Extent(array=array, axis=axis):
                 self.check(0 <= axis < self.array(array).ndim, f"axis {axis} of {array.type}")
                 self.integers("the extent", [op.out])
+            case ir.Call(callee=ir.select, args=(_, yes, no), outs=(out,)):
+                self.same_types("a choice", (yes, no), (out, out))
+            case ir.Call(callee=callee, args=(left, right), outs=(out,)) if callee in _OF_ONE_TYPE:
+                self.same_types("a sum in any order", (left, right), (out, out))
             case ir.Load():
                 self.element(op.array, op.index, op.out)
             case ir.Store():

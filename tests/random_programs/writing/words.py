@@ -1673,6 +1673,10 @@ if <q>:
 for <!i> in range(2):
     <!r> = <!r> * 0.5 + <f>
 
+# chosen in single precision
+<!r> = <v>.astype(np.float32)
+<!s> = np.sum(np.maximum(<!r>[0] * <!r>, np.float32(0.1237))) + np.sum(np.fmin(<!r>, <!r>[-1] * <!r>))
+
 <!r> = <f>
 if <q>:
     <!r> = <v>
