@@ -195,6 +195,15 @@ def parts(x: Any, v: Any) -> Any:
     return a * b + np.sum(f * g) + c[0] * d[0] * e[0] + np.vsplit(x, 2)[1][0, 0]
 
 
+def groups(v, x):
+    """Groups of which the data tells where they begin."""
+    firsts = np.flatnonzero(np.array([3, 3, 1, 1, 1, 2, 2, 4])[1:] != np.array([3, 3, 1, 1, 1, 2, 2, 4])[:-1]) + 1
+    total = sum([np.sum(group) ** 2 for group in np.split(v, firsts)])
+    for k, rows in enumerate(np.array_split(x, firsts[:2] - 1)):
+        total += (k + 1) * np.sum(rows * rows)
+    return total
+
+
 def on_grids(v: Any, w: Any) -> Any:
     a, b = np.meshgrid(v, w, indexing="ij")
     c, d = np.broadcast_arrays(v[:, np.newaxis], w)
@@ -235,6 +244,7 @@ SHAPES: list[Row] = [
     row(np.rollaxis, turned_shapes, array(2, 2, 2)),
     row(np.atleast_2d, flat_by_columns, array(2, 3), note="columns"),
     row(np.split, parts, array(2, 4), vector(3)),
+    row(np.split, groups, vector(8), array(4, 3)),
     row(np.meshgrid, on_grids, vector(3), vector(2)),
     row(np.block, joined, array(2, 2), vector(2), real),
     row(np.concatenate, joined_of_four_axes, array(1, 2, 1, 2), note="of-four-axes"),

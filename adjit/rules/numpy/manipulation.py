@@ -249,7 +249,7 @@ def mirrored(k, n, mode):
 
 @decomposition(np.split)
 def split(ary, indices_or_sections, axis=0):
-    if not isinstance(indices_or_sections, (tuple, list)):
+    if not isinstance(indices_or_sections, (tuple, list, np.ndarray)):
         check_equal_division(ary.shape[one_axis(axis, ary.ndim)], indices_or_sections)
     return np.array_split(ary, indices_or_sections, axis)
 
@@ -264,7 +264,12 @@ def array_split(ary, indices_or_sections, axis=0):
     axis = one_axis(axis, ary.ndim)
     n = ary.shape[axis]
     if isinstance(indices_or_sections, np.ndarray):
-        raise NotImplementedError("a split at indices in an array: write the indices as a list")
+        parts, start = [], 0
+        for stop in indices_or_sections:
+            parts.append(ary[along(ary.ndim, axis, slice(start, stop))])
+            start = stop
+        parts.append(ary[along(ary.ndim, axis, slice(start, n))])
+        return parts
     if isinstance(indices_or_sections, (tuple, list)):
         ends = tuple(indices_or_sections)
         starts, stops = (0,) + ends, ends + (n,)

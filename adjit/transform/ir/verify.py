@@ -154,8 +154,8 @@ class _Verifier:
                 self.integers("the extent", [op.out])
             case ir.Call(callee=ir.select, args=(_, yes, no), outs=(out,)):
                 self.same_types("a choice", (yes, no), (out, out))
-            case ir.Call(callee=callee, args=(left, right), outs=(out,)) if callee in _OF_ONE_TYPE:
-                self.same_types("a sum in any order", (left, right), (out, out))
+            case ir.Call(callee=callee, args=(one, other), outs=(out,)) if callee in _OF_ONE_TYPE:
+                self.same_types("a sum in any order", (one, other), (out, out))
             case ir.Load():
                 self.element(op.array, op.index, op.out)
             case ir.Store():
