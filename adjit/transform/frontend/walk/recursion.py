@@ -674,10 +674,8 @@ class _Machine:
         assert member is not None
         try:
             given = _bound(member, node)
-        except TypeError as error:
-            raise self._refused(
-                f"with arguments that it does not take ({error})", node, "Give each argument only once."
-            ) from None
+        except _Unbound as error:
+            raise self._refused(error.what, node, error.instead) from None
         if then is not None:
             self.resumed.append(then)
 
@@ -798,15 +796,26 @@ def _target(node: cst.CSTNode, members: Mapping[str, _Member]) -> _Member | None
     return None
 
 
+class _Unbound(Exception):
+    """The arguments of a call are not known by their parameters."""
+
+    def __init__(self, what: str, instead: str):
+        super().__init__(what)
+        self.what, self.instead = what, instead
+
+
 def _bound(member: _Member, call: cst.Call) -> dict[str, cst.BaseExpression]:
-    """The argument for each parameter; raises TypeError as the call would."""
+    """The argument for each parameter."""
     if any(arg.star for arg in call.args):
-        raise TypeError("`*` or `**` in the call")
+        raise _Unbound("with `*` or `**`", "Give each argument by itself.")
     plain = [arg.value for arg in call.args if arg.keyword is None]
     if isinstance(call.func, cst.Attribute):
         plain = [call.func.value, *plain]
     named = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
-    given = member.parameters.bind(*plain, **named).arguments
+    try:
+        given = member.parameters.bind(*plain, **named).arguments
+    except TypeError as error:
+        raise _Unbound(f"with arguments that it does not take ({error})", "Give each argument only once.") from None
     nodes = {param.name.value: param.default for param in _parameters(member.node)}
     for name in member.parameters.parameters:
         if name not in given:
@@ -815,7 +824,8 @@ def _bound(member: _Member, call: cst.Call) -> dict[str, cst.BaseExpression]:
             if not isinstance(inner, cst.Integer | cst.Float) and not any(
                 is_name(inner, n) for n in ("None", "True", "False")
             ):
-                raise TypeError(f"`{name}` is left out, and its default is not a number")
+                what = f"without `{name}`, whose default is not a number"
+                raise _Unbound(what, "Pass it in each call, or remove the parameter if nothing reads it.")
             given[name] = default
     return dict(given)
 
@@ -835,7 +845,7 @@ def _handed_on(members: Sequence[_Member]) -> frozenset[str]:
             if target is not None and isinstance(node, cst.Call):
                 try:
                     given = _bound(target, node)
-                except TypeError:
+                except _Unbound:
                     return frozenset()
                 fixed -= {name for name in fixed if not is_name(given[name], name)}
     return frozenset(fixed)
