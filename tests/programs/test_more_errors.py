@@ -70,7 +70,7 @@ def a_file_that_is_read(x):
         return x * time.thread_time()
                    ^^^^^^^^^^^^^^^^^^
       The derivative calls the function itself, too.
-      Call it before the function and pass its result, or define a numba.extending.overload(time.thread_time).
+      Pass its result, write its operations out, or define a numba.extending.overload(time.thread_time).
     """,
     2.0,
 )

@@ -129,7 +129,7 @@ def no_such_call(ctx: Context, callee: Any, given: Sequence[types.Type], options
         name = spoken(callee)
         return ctx.mismatch(
             f"compiled code has no {name}",
-            f"Call it before the function and pass its result, or define a numba.extending.overload({name}).",
+            f"Pass its result, write its operations out, or define a numba.extending.overload({name}).",
             why="The derivative calls the function itself, too.",
         )
     return ctx.mismatch(
