@@ -11,6 +11,12 @@ import collections
 from typing import Any
 
 
+def most_common(counter: Any, n: Any = None) -> Any:
+    """What a Counter has counted and how often, the most frequent first."""
+    ordered = sorted(counter.items(), key=lambda pair: pair[1], reverse=True)
+    return ordered if n is None else ordered[:n]
+
+
 def total(counter: Any) -> Any:
     """How many a Counter has counted in all."""
     return sum(counter.values())

@@ -471,18 +471,14 @@ def _count(frame: Frame, value: RuntimeDict, given: Value, callee: Any = operato
     return Static(None)
 
 
-def _subtract(frame: Frame, value: RuntimeDict, given: Value) -> Value:
-    return _count(frame, value, given, operator.sub)
-
-
-def _of_counter(function: Callable[..., Any]) -> Callable[[Frame, RuntimeDict], Value]:
+def _of_counter(function: Callable[..., Any]) -> Callable[..., Value]:
     """A method that only a Counter has."""
 
-    def handle(frame: Frame, value: RuntimeDict) -> Value:
+    def handle(frame: Frame, value: RuntimeDict, *args: Value) -> Value:
         if value.default != COUNTS:
             what = f"{describe(value)} has no method of a Counter"
             raise frame.ctx.unsupported(what, "Make it a collections.Counter.")
-        return written(function)(frame, [value], {})
+        return written(function)(frame, [value, *args], {})
 
     return handle
 
@@ -492,21 +488,6 @@ def _dict_update(frame: Frame, value: RuntimeDict, other: Value) -> Value:
 
 
 _CLASSES = {"dict": dict, "set": set, "deque": collections.deque}
-
-
-def _most_common(frame: Frame, value: RuntimeDict, count: Value | None = None) -> Value:
-    by_count = Static(_second)
-    ordered = frame.ctx.call(
-        frame, Static(sorted), [view_of(value, "items")], {"key": by_count, "reverse": ir.boolean(True)}
-    )
-    assert is_list(ordered)
-    if count is None or not is_number(count):
-        return ordered
-    return get_item(frame, ordered, [SliceValue(ir.Span(None, count))])
-
-
-def _second(pair: Any) -> Any:
-    return pair[1]
 
 
 # ----------------------------------------------------------------------------------------------------------------- sets
@@ -780,8 +761,8 @@ _METHODS: dict[str, dict[str, tuple[int, Callable[..., Value]]]] = {
         "update": (1, _dict_update),
         "clear": (0, _clear),
         "copy": (0, _copy),
-        "most_common": (1, _most_common),
-        "subtract": (1, _subtract),
+        "most_common": (1, _of_counter(python.collections.most_common)),
+        "subtract": (1, functools.partial(_count, callee=operator.sub)),
         "total": (0, _of_counter(python.collections.total)),
         "elements": (0, _of_counter(python.collections.elements)),
     },
