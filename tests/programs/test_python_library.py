@@ -3,6 +3,7 @@
 import bisect
 import heapq
 import itertools
+import operator
 import statistics
 
 import numpy as np
@@ -70,6 +71,12 @@ def sifted(x):
     return sum(itertools.compress(x, [True, False, True, False])) + sum(itertools.filterfalse(lambda v: v > 1, x**2))
 
 
+def asked_by_functions(x):
+    big = [v for v in x if operator.truth(v > 0.6)]
+    found = operator.indexOf(map(int, big), 2) * x[0] + operator.indexOf(itertools.count(), 3) * x[1]
+    return found + operator.countOf((v > 0.6 for v in x), True) * x[2] ** 2 + operator.countOf("abca", "a") * x[3]
+
+
 class Congruential:
     def __init__(self, seed):
         self.state = seed
@@ -125,6 +132,7 @@ def asked_whether_callable(x):
 PROGRAMS = [
     asked_whether_callable, searched, kept_in_order, searched_while_it_grows, ties_broken_by_a_count, counted_by_halves,
     beside_what_is_shorter, sifted, drawn_by_next, behind_operators, perhaps_in_a_tuple, of_samples,
+    asked_by_functions,
 ]  # fmt: skip
 
 
@@ -140,6 +148,7 @@ def test_what_python_raises() -> None:
     for function, message in (
         (lambda x: statistics.stdev(x[:1]), "two data points"),
         (lambda x: x[0] * bisect.bisect(x, 1.0, -1), "lo must be"),
+        (lambda x: x[0] * operator.indexOf(x, 9.0), "not in sequence"),
     ):
         for run in (function, adjit.grad(function, target="python")):
             with pytest.raises(ValueError, match=message):

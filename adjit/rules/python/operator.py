@@ -26,6 +26,21 @@ def contains(a: Any, b: Any) -> Any:
     return b in a
 
 
+def truth(a: Any) -> bool:
+    return bool(a)
+
+
+def count_of(a: Any, b: Any) -> int:
+    return sum([1 for item in a if item == b])
+
+
+def index_of(a: Any, b: Any) -> int:
+    for k, item in enumerate(a):
+        if item == b:
+            return k
+    raise ValueError("sequence.index(x): x not in sequence")
+
+
 def item_by(key: Any, of: Any) -> Any:
     return of[key]
 
