@@ -141,7 +141,12 @@ def of_named_tuples(x):
     return x * len(str(Pair(1, 2))) + x * x * float("{0.second}".format(Pair(1, 2.5))) * len("%s" % [Pair("a", ())])
 
 
-@pytest.mark.parametrize("function", [by_patterns, by_methods_without_an_owner, of_named_tuples])
+def of_numbers(x):
+    worth = {chr(ord("a") + k): x**k for k in range(3)}
+    return worth["c"] * bin(22).count("1") + worth["b"] * len(hex(255) + oct(8)[2:])
+
+
+@pytest.mark.parametrize("function", [by_patterns, by_methods_without_an_owner, of_named_tuples, of_numbers])
 def test_patterns(function: Any) -> None:
     check(function, lambda: (0.7,), (0,), second=False)
 

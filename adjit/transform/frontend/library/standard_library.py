@@ -268,6 +268,7 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     ord: takes("ord", "c", _letter),
     pow: takes("pow", "base exp mod?", _power),
     **{function: _of_text(function) for function in _OF_PATTERNS},
+    **{function: _of_text(function, BUILTINS) for function in (bin, chr, hex, oct)},
     str.maketrans: _of_text(str.maketrans),
     str: takes("str", "object?", _text),
     **{getattr(statistics, of.__name__): written(of) for of in OF_STATISTICS},
