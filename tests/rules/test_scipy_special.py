@@ -281,6 +281,13 @@ def test_adjit_imports_no_special_functions(tmp_path):
     assert found.stdout.strip() == "False"
 
 
+def test_numpys_bessel_function_in_a_program_without_scipy(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text("import adjit, numpy as np\nf = lambda x: np.i0(x)\nprint(adjit.grad(f, target='python')(0.5))\n")
+    found = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
+    assert float(found.stdout) == pytest.approx(special.i1(0.5), rel=1e-15)
+
+
 # ------------------------------------------------------------------------------------------------------------- refusals
 
 

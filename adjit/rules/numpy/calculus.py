@@ -241,6 +241,13 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
 # ------------------------------------------------------------------------------------------------------------- windows
 
 
+@decomposition(np.i0)
+def i0(x):
+    import scipy.special as sc  # which takes its time, and has the rule
+
+    return sc.i0(x)
+
+
 @decomposition(np.kaiser)
 def kaiser(M, beta):
     if M == 1:

@@ -43,11 +43,6 @@ partials(sc.k0e, lambda x, *, y: y - sc.k1e(x))
 partials(sc.k1e, lambda x, *, y: y - 0.5 * (sc.k0e(x) + sc.kve(2, x)))
 
 
-@decomposition(np.i0)
-def i0(x):
-    return sc.i0(x)
-
-
 @numba.njit(error_model="numpy")
 def spherical_j(n, z):
     """10.47.3; for abs(z) < 0.5 the series 10.53.1, to rounding."""
