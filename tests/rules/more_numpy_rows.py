@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.polynomial import Polynomial, polynomial, polyutils
+from numpy.polynomial import Polynomial, chebyshev, hermite, hermite_e, laguerre, legendre, polynomial, polyutils
 
 from adjit.rules import constants
 from adjit.rules.numpy.real_or_complex import complex_roots, real_roots, roots_of_real
@@ -30,6 +30,11 @@ def divided(u: Any, v: Any) -> Any:
 def of_lowest_first(c: Any, d: Any) -> Any:
     together = polynomial.polyadd(polynomial.polymul(c, d), polynomial.polysub(polynomial.polymulx(d), c))
     return polynomial.polyint(polynomial.polyder(together, 2, scl=1.5), k=[0.5], lbnd=0.1)
+
+
+def of_orthogonal(x: Any, c: Any) -> Any:
+    found = chebyshev.chebval(x, c) * laguerre.lagval(x, c) + hermite.hermval(x[:2], c)[0]
+    return found * legendre.legval(0.5, c) + legendre.legval([0.3, x[1]], c[0]) @ hermite_e.hermeval(x[:2], c)
 
 
 def trimmed(x: Any, y: Any) -> Any:
@@ -68,6 +73,7 @@ SERIES: list[Row] = [
         array(2, 3),
         note="of-columns",
     ),
+    row(legendre.legval, of_orthogonal, vector(3), array(3, 2)),
     row(polyutils.as_series, trimmed, real, real),
 ]
 

@@ -412,7 +412,8 @@ ALSO_SHOWN: tuple[Any, ...] = (
     np.polymul, np.compress, np.diag_indices, np.diag_indices_from, np.ravel_multi_index, np.choose, np.heaviside,
     np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.inner, np.vecdot,
     np.linalg.vecdot, np.linalg.tensordot, np.linalg.svdvals, np.linalg.trace, np.linalg.diagonal, np.linalg.outer,
-    np.linalg.cross, np.linalg.matmul, np.linalg.matrix_norm,
+    np.linalg.cross, np.linalg.matmul, np.linalg.matrix_norm, np.polynomial.chebyshev.chebval,
+    np.polynomial.hermite.hermval, np.polynomial.hermite_e.hermeval, np.polynomial.laguerre.lagval,
 )  # fmt: skip
 
 NUMPY: list[Row] = [*REDUCED, *NORMS, *ORDER, *UFUNC_METHODS, *SHAPES, *PICKED, *PRODUCTS, *STACKS, *CALCULUS]

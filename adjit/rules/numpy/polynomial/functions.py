@@ -8,7 +8,7 @@ where NumPy does so: how many coefficients there are then depends on the values.
 
 import numpy as np
 import numpy.polynomial.polynomial as of_lowest_first
-from numpy.polynomial import polyutils
+from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polyutils
 
 from adjit.rules.numpy.arrays import common_dtype
 from adjit.rules.numpy.axes import float_type, one_axis
@@ -289,3 +289,44 @@ def polyval_of_lowest_first(x, c, tensor=True):
     for k in range(1, rows.shape[0]):
         out[...] = rows[rows.shape[0] - 1 - k] + out * x
     return out
+
+
+# --------------------------------------------------------------------------------------- of orthogonal polynomials
+
+
+def clenshaw(x, c, tensor, slope, share):
+    """The sum of c[k] P[k](x), where P[k + 1] = slope(k, x) P[k] - share(k) P[k - 1] and P[0] = 1."""
+    rows = c.reshape(c.shape + (1,) * np.ndim(x)) if tensor and np.ndim(c) > 1 else c
+    now = 0.0 * rows[0] + 0.0 * x
+    last = now
+    for k in range(rows.shape[0] - 1, -1, -1):
+        now, last = rows[k] + slope(k, x) * now - share(k + 1) * last, now
+    return now
+
+
+@decomposition(chebyshev.chebval)
+def chebval(x, c, tensor=True):
+    return clenshaw(x, c, tensor, lambda k, x: (2.0 if k > 0 else 1.0) * x, lambda k: 1.0)
+
+
+@decomposition(legendre.legval)
+def legval(x, c, tensor=True):
+    return clenshaw(x, c, tensor, lambda k, x: (2 * k + 1) / (k + 1) * x, lambda k: k / (k + 1))
+
+
+@decomposition(laguerre.lagval)
+def lagval(x, c, tensor=True):
+    return clenshaw(x, c, tensor, lambda k, x: (2 * k + 1 - x) / (k + 1), lambda k: k / (k + 1))
+
+
+@decomposition(hermite.hermval)
+def hermval(x, c, tensor=True):
+    return clenshaw(x, c, tensor, lambda k, x: 2.0 * x, lambda k: 2 * k)
+
+
+@decomposition(hermite_e.hermeval)
+def hermeval(x, c, tensor=True):
+    return clenshaw(x, c, tensor, lambda k, x: x, lambda k: k)
+
+
+builtin.as_of_real(chebyshev.chebval, legendre.legval, laguerre.lagval, hermite.hermval, hermite_e.hermeval)
