@@ -3,6 +3,8 @@
 In: a function of Python's. Out: one that does the same, in the module of the same name.
 
     heapq.heappush(heap, item)      ->      python.heapq.heappush(heap, item)
+
+Which is read for which, rows of `written` say in the tables of `transform/frontend/library`.
 """
 
 from adjit.rules.python import bisect as bisect
