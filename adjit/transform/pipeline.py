@@ -195,8 +195,8 @@ def primal(
 def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
     values, is_half = values_in(derivative, function.result), derivative.kind in IN_HALVES
     # what one half hands to the other may decide there
-    is_whole = derivative.kind in ("value_and_grad", "jvp")
-    exact = [k for k in values if not is_whole or ir.is_reference(function.body.yields[k])]
+    is_fused = vectormath and derivative.kind in ("value_and_grad", "jvp")
+    exact = [k for k in values if not is_fused or ir.is_reference(function.body.yields[k])]
     given = derivative.strategy, derivative.parallel, is_half, vectormath
     made = tune(without_stop_gradient(function), values, exact, *given)
     if derivative.nancheck:

@@ -297,3 +297,47 @@ def what_classes_inherit(k, y):
     laws = [Cubic(k * y[i], y[1]) for i in range(y.size)]
     other = Cubic.of(k)
     return sum(law(y[0]) + law.stiffness for law in laws) + other(k) * other.calls + Law.__call__(other, y[2])
+
+
+@dataclasses.dataclass
+class Run:
+    """A state that keeps what it has been, and is never changed itself."""
+
+    level: float
+    past: list = dataclasses.field(default_factory=list)
+
+    def __add__(self, other):
+        return Run(self.level + other.level, self.past)
+
+    def __rmul__(self, factor):
+        return Run(factor * self.level)
+
+
+@add
+def a_state_made_anew(x, y):
+    state, levels = Run(x), []
+    for k in range(y.size):
+        state = state + 0.5 * Run(y[k] * x)
+        state.past.append(state.level**2)
+        levels.append(state.level)
+    return sum(state.past) + levels[1] * levels[2]
+
+
+@add
+def a_state_made_anew_on_one_path(x, y):
+    state = Run(x)
+    for k in range(y.size):
+        if y[k] > 0.1:
+            state = Run(state.level * y[k], state.past)
+        state.past.append(state.level)
+    return state.level * sum(state.past)
+
+
+@add
+def a_list_of_unknown_length_in_objects(x, y):
+    marks = []
+    for k in range(y.size):
+        run = Run(x * y[k], marks)
+        run.past.append(run.level**2)
+    pair = Pair(x, marks)
+    return sum(marks) + pair.values[1] * pair.weight

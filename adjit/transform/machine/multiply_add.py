@@ -8,7 +8,7 @@ In: a derivative as it is emitted. Out: the same, with such sums.
 
 Arrays that the program returns round as in NumPy, and so does everything that a decision or a singular function is
 reached by (`order_sensitive.py`): there, what is 0 has to be 0. A number that is returned beside a derivative may have
-another last bit, as from the elementary functions of `vectormath`. ode_rk4 takes 0.85 of the time, heat2d 0.93.
+another last bit with `vectormath`, as from its elementary functions. ode_rk4 takes 0.85 of the time, heat2d 0.93.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ from adjit.transform.frontend.values.values import (
     leaf_count,
     leaves_of,
     may_be_chosen,
+    open_reference,
     pairs_of,
     parts_of,
     structure,
@@ -75,20 +76,42 @@ def common(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value], keeps
 
 
 def by_content(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -> Structure | None:
-    found = both_shapes(ctx, structure(one[1]), structure(other[1]))
-    return found or both_shapes(ctx, structure(dereference(*one)), structure(dereference(*other)))
+    return open_alike(ctx, one, other)[0]
 
 
-def is_copied(ctx: Context, env: Env, value: Value) -> None:
-    """Takes note that a variable has what is in these lists and objects, and not themselves: they may not change."""
-    for part in parts_of(value):
-        if isinstance(part, Ref) and part.key not in ctx.heap.copied_cells and not ctx.assumed.keeps_chosen:
-            if not ctx.heap.changed_in.get(part.key, set()).isdisjoint(ctx.loop.around):
-                raise Restart(keeps_chosen=True)
-            ctx.heap.copied_cells.add(part.key)
-            state = env.get(part.key)
-            for one in state.items if isinstance(state, TupleValue | Record) else ():
-                is_copied(ctx, env, one)
+def open_alike(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -> tuple[Structure | None, Value, Value]:
+    """How both are put together, and what is in each: no more is opened than makes them alike, so that lists and
+    objects in them which are the same ones stay these."""
+    for read in (_as_it_is, open_reference, dereference):
+        values = read(*one), read(*other)
+        found = both_shapes(ctx, *map(structure, values))
+        if found is not None:
+            break
+    return found, *values
+
+
+def _as_it_is(env: Env, value: Value) -> Value:
+    return value
+
+
+def note_copies(ctx: Context, env: Env, value: Value, content: Value | None) -> None:
+    """Takes note that a variable has `content` in the place of a value: what is in lists and objects, and not
+    themselves. They may not change; those that it has by reference may."""
+    items = content.items if isinstance(content, TupleValue | Record) else ()
+    if isinstance(value, Ref):
+        if value == content or value.key in ctx.heap.copied_cells or ctx.assumed.keeps_chosen:
+            return
+        if not ctx.heap.changed_in.get(value.key, set()).isdisjoint(ctx.loop.around):
+            raise Restart(keeps_chosen=True)
+        ctx.heap.copied_cells.add(value.key)
+        value = env.get(value.key, value)
+    if isinstance(value, TupleValue | Record):
+        for k, one in enumerate(value.items):
+            note_copies(ctx, env, one, items[k] if k < len(items) else None)
+    elif isinstance(value, Union | RuntimeDict):
+        for part in parts_of(value):
+            if part is not value:
+                note_copies(ctx, env, part, None)
 
 
 def choice(ctx: Context, one: Structure, other: Structure) -> Structure | None:
@@ -175,9 +198,11 @@ def unified(shape: Structure, one: ir.Operand, other: ir.Operand) -> types.Type 
 
 def in_list(env: Env, shape: Structure, value: Value | None) -> Value | None:
     """A value that is put together like `shape`, which tells what is in a list, or which list it is."""
-    if value is None or structure(value) == shape or joint(shape, structure(value), chooses=True) == shape:
-        return value
-    return dereference(env, value)
+    for read in (_as_it_is, open_reference):
+        found = None if value is None else read(env, value)
+        if found is None or shape in (structure(found), joint(shape, structure(found), chooses=True)):
+            return found
+    return None if value is None else dereference(env, value)
 
 
 def converted(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:

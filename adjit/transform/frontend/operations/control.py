@@ -27,8 +27,8 @@ from adjit.transform.frontend.heap.join import (
     common,
     converted,
     in_list,
-    is_copied,
     leaves_as,
+    note_copies,
     note_escapes,
     unified,
 )
@@ -345,7 +345,7 @@ def _join(
         for side, one, content in zip(sides, named, held, strict=True):
             is_taken = name.startswith(CELL) and shape.grows  # of which `sharing` knows
             if one is not None and content is not one and not is_only and not is_taken:
-                is_copied(ctx, side.env, one)
+                note_copies(ctx, side.env, one, content)
                 is_copy = True
         known = [value for value in held if value is not None]
     found: list[list[ir.Operand]] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from numba import types
@@ -23,9 +23,10 @@ from adjit.transform.frontend.heap.join import (
     both_shapes,
     choice,
     in_list,
-    is_copied,
     leaves_as,
+    note_copies,
     note_escapes,
+    open_alike,
     unified,
 )
 from adjit.transform.frontend.heap.references import as_copy, as_reference, held_by, new_cell
@@ -444,11 +445,12 @@ def _stays_chosen(
     return by_content is None or ctx.assumed.keeps_chosen
 
 
-def _copies(ctx: Context, before: Env, values: Iterable[Value | None]) -> None:
+def _note_copies(ctx: Context, before: Env, value: Value | None, content: Value | None) -> None:
     """Takes note of what a loop has copies of; what a trip makes is another list or object in the next one."""
-    for part in (part for value in values if value is not None for part in parts_of(value)):
+    parts = () if value is None else (value,) if isinstance(value, Ref) else parts_of(value)
+    for part in parts:
         if isinstance(part, Ref) and part.key in before:
-            is_copied(ctx, before, part)
+            note_copies(ctx, before, part, content if part is value else None)
 
 
 def _compared(
@@ -462,10 +464,13 @@ def _compared(
         if value is not None and slot.shape is not None and structure(value) != slot.shape:
             known = before.get(name)
             is_first = known is not None and slot.shape == structure(known)
-            opened = _entry_slot(dereference(before, known)) if is_first and known is not None else slot
-            content = dereference(after, value)
+            held = known if is_first and known is not None else rebuild(slot.shape, slot.variables(name))
+            _, start, content = open_alike(ctx, (before, held), (after, value))
+            opened = _entry_slot(start) if is_first else slot
             if name.startswith(CELL) or not _stays_chosen(ctx, before, (slot.shape, value), (opened.shape, content)):
-                _copies(ctx, before, (known, value) if name not in alone else ())
+                if name not in alone:
+                    _note_copies(ctx, before, known, start)
+                    _note_copies(ctx, before, value, content)
                 slot, value = opened, content
         own[name], afters[name] = slot, value
     return own, afters

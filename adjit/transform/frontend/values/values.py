@@ -554,6 +554,14 @@ def dereference(env: Mapping[str, Value], value: Value) -> Value:
     return value if isinstance(value, ir.Operand) else value.mapped(lambda part: dereference(env, part))
 
 
+def open_reference(env: Mapping[str, Value], value: Value) -> Value:
+    """A list of known length or an object with what is in it now, its own lists and objects by reference."""
+    if not isinstance(value, Ref):
+        return value
+    state = env.get(value.key)
+    return state.known_by(value) if isinstance(state, TupleValue | Record) else value
+
+
 def view_of(value: Value, part: str) -> Value:
     """The list of the keys, the values or the items of a dictionary, or the dictionary of an object's attributes."""
     if part == "attributes":

@@ -392,10 +392,12 @@ def _by_text(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[st
 def _by_library(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A call of a function of a library, or of a class, by rules."""
     ctx = frame.ctx
-    is_held = isinstance(callee, type) and not _is_of_library(callee)  # an object may keep it for later
-    if not is_held and (found := _for_option(frame, callee, args, named)) is not None:
+    if isinstance(callee, type) and not _is_of_library(callee):
+        # an object may keep an argument for later, as it is
+        return _resolved(frame, callee, list(args), dict(named))
+    if (found := _for_option(frame, callee, args, named)) is not None:
         return found
-    if not is_held and not (_is_hashable(callee) and (callee in RUNNING_THROUGH or callee in LAZY)):
+    if not (_is_hashable(callee) and (callee in RUNNING_THROUGH or callee in LAZY)):
         if callee in (any, all):
             args = [asked_one_by_one(frame, callee.__name__, a) for a in args]
         args = [opened_stream(frame, a) for a in args]
