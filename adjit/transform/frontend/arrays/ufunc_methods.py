@@ -13,7 +13,7 @@ from adjit.transform import ir
 from adjit.transform.frontend.arrays.indexing import accumulate, resolve
 from adjit.transform.frontend.values.argument_binding import bound
 from adjit.transform.frontend.values.frame import Frame
-from adjit.transform.frontend.values.values import Static, TupleValue, Value, describe, is_array
+from adjit.transform.frontend.values.values import Static, Value, describe, is_array, is_tuple
 
 
 def updated_at(frame: Frame, ufunc: np.ufunc, args: list[Value], named: dict[str, Value]) -> Value:
@@ -26,6 +26,6 @@ def updated_at(frame: Frame, ufunc: np.ufunc, args: list[Value], named: dict[str
         )
     assert indices is not None
     assert value is not None
-    entries = indices.items if isinstance(indices, TupleValue) and not indices.is_list else (indices,)
+    entries = indices.items if is_tuple(indices) else (indices,)
     accumulate(ctx, resolve(ctx, array, entries), ufunc, value)
     return Static(None)

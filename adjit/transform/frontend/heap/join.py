@@ -33,13 +33,13 @@ from adjit.transform.frontend.values.values import (
     Union,
     Value,
     apart,
+    as_table,
     dereference,
     joint,
     leaf_count,
     leaves_of,
     may_be_chosen,
     open_reference,
-    pairs_of,
     parts_of,
     structure,
 )
@@ -162,8 +162,7 @@ def leaves_as(ctx: Context, shape: Structure, value: Value) -> list[ir.Operand] 
         inner = leaves_as(ctx, shape.value, held)
         return inner if inner is None else [there, *inner]
     if isinstance(shape, RuntimeDict):
-        value = RuntimeDict("dict", pairs_of(value)) if isinstance(value, Record) else value
-        assert isinstance(value, RuntimeDict)
+        value = as_table(value)
         inner = leaves_as(ctx, shape.items, value.items)
         return inner if inner is None or value.limit is None else [*inner, value.limit]
     if isinstance(shape, GrowableList):

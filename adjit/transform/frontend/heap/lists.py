@@ -96,7 +96,7 @@ def contents(ctx: Context, value: Value) -> Value:
     if value.kind == "iterator":
         raise ctx.unsupported("an iterator in this place", "Loop over it, call next, or make a list of it.")
     if value.kind == "deque":
-        return dataclasses.replace(value.items, cell=None)
+        return value.items.known_by(None)
     known = set_order(value)
     if known is None:
         raise ctx.unsupported(

@@ -19,6 +19,7 @@ from adjit.transform import ir
 from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.frame import Context, Frame
 from adjit.transform.frontend.values.values import (
+    Container,
     GrowableList,
     ItemRef,
     Record,
@@ -124,14 +125,14 @@ def is_run_through(ctx: Context, iterator: RuntimeDict) -> bool:
     return any(iterator.cell in run.through for run in ctx.loop.runs)
 
 
-def sees_change(frame: Frame, value: TupleValue | GrowableList | Record | RuntimeDict, state: Value) -> None:
+def sees_change(frame: Frame, value: TupleValue | GrowableList | Record | RuntimeDict, state: Container) -> None:
     """Takes note that a list, a dictionary or a set holds something else now: a loop that runs through it sees that."""
     ctx = frame.ctx
     cell = value.cell
     for run in ctx.loop.runs:
         if cell not in run.cells | run.through or run.leaves:
             continue
-        before, after = _count(value), _count(state)
+        before, after = value.length(), state.length()
         is_resized = before != after
         if not isinstance(value, TupleValue | GrowableList) and not (
             isinstance(before, ir.Const) and isinstance(after, ir.Const)
@@ -153,11 +154,3 @@ def sees_change(frame: Frame, value: TupleValue | GrowableList | Record | Runtim
         how = RESIZED if is_resized else STORED
         if ctx.assumed.changing.get(run.loop) not in (how, RESIZED):
             raise Restart(changing={run.loop: how})
-
-
-def _count(value: Value) -> Any:
-    """How many items there are."""
-    value = value.items if isinstance(value, RuntimeDict) else value
-    if isinstance(value, GrowableList):
-        return value.count
-    return ir.integer(len(value.items)) if isinstance(value, TupleValue | Record) else None

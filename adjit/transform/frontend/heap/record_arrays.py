@@ -32,12 +32,13 @@ from adjit.transform.frontend.values.values import (
     Value,
     is_number,
     operands_in,
+    stands_for,
 )
 
 
 def is_records(value: Value) -> bool:
     """Whether it is an array of records, or one of these, from outside."""
-    return isinstance(value, Static) and isinstance(value.value, np.ndarray | np.void) and bool(value.value.dtype.names)
+    return stands_for(value, np.ndarray | np.void) and bool(value.value.dtype.names)
 
 
 def field(ctx: Context, value: Static, name: str) -> Value:

@@ -67,6 +67,7 @@ from adjit.transform.frontend.values.values import (
     is_list,
     is_mutable,
     is_number,
+    is_tuple,
     operands_in,
     ragged,
     view_of,
@@ -101,7 +102,7 @@ def _placed(value: Value, cell: Ref | None, index: ir.Operand, path: tuple[int, 
 
 def _is_open(value: Value) -> TypeGuard[TupleValue | Union]:
     """Whether it is a tuple or one of several values, which variables hold as they are."""
-    return isinstance(value, Union) or (isinstance(value, TupleValue) and not value.is_list)
+    return isinstance(value, Union) or is_tuple(value)
 
 
 def read_items(frame: Frame, value: Value) -> Value:
@@ -364,7 +365,7 @@ def _item_changed(frame: Frame, value: State, state: State, what: str) -> None:
         raise Restart(items_change=True)
     if ctx.heap.items_are_shared:
         raise shared_items(ctx)
-    whole, state = _items_at(frame, place), dataclasses.replace(state, cell=None)
+    whole, state = _items_at(frame, place), state.known_by(None)
     assert isinstance(whole, GrowableList)
     if _other_length(value, state):
         if not ctx.assumed.own_extents:

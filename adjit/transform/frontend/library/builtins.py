@@ -57,12 +57,12 @@ from adjit.transform.frontend.values.unions import functions_in, is_text
 from adjit.transform.frontend.values.values import (
     ENDLESS,
     Complex,
+    Container,
     GrowableList,
     NdIndex,
     Number,
     Range,
     Record,
-    RuntimeDict,
     SliceValue,
     Static,
     TupleValue,
@@ -76,7 +76,9 @@ from adjit.transform.frontend.values.values import (
     is_list,
     is_number,
     is_numeric,
+    is_tuple,
     ndim,
+    stands_for,
     unordered,
 )
 from adjit.transform.ir.types import const, is_integer, is_small_integer, typed_const
@@ -196,17 +198,12 @@ def _slice(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 def _len(frame: Frame, value: Value) -> Value:
     value = members_of(frame.ctx, unwrap(frame.ctx, value))
-    if isinstance(value, Static) and is_records(value) and isinstance(value.value, np.ndarray):
+    if stands_for(value, str) or (stands_for(value, np.ndarray) and is_records(value)):
         return ir.integer(len(value.value))
     if isinstance(value, Record) and value.of is not None:
         return call_method(frame, value, "__len__", [], {})
-    if isinstance(value, Static) and isinstance(value.value, str):
-        return ir.integer(len(value.value))
-    value = value.items if isinstance(value, RuntimeDict) else value
-    if isinstance(value, TupleValue | Record):
-        return ir.integer(len(value.items))
-    if isinstance(value, GrowableList):
-        return value.count
+    if isinstance(value, Container) and (count := value.length()) is not None:
+        return count
     if isinstance(value, Range):
         return length(frame, value)
     if not is_array(value) or ndim(value) == 0:
@@ -298,8 +295,7 @@ def _list_builtin(frame: Frame, value: Value | None) -> Value:
 def _sum_builtin(frame: Frame, value: Value, start: Value | None) -> Value:
     ctx = frame.ctx
     value = unordered(value)
-    item = value.item if isinstance(value, GrowableList) else None
-    has_objects = isinstance(item, Record | TupleValue) and not is_list(item)
+    has_objects = isinstance(value, GrowableList) and (isinstance(value.item, Record) or is_tuple(value.item))
     if has_objects or not (start is None or is_number(start)):
         # what `+` of the items says
         return ctx.call(frame, Static(functools.reduce), [Static(operator.add), value, start or const(0)], {})
@@ -515,7 +511,7 @@ def known_items(frame: Frame, iterated: Value) -> Sequence[Value] | None:
         return iterated.items
     if isinstance(iterated, Record) and iterated.of is None:
         return tuple(wrap(ctx, key) for key in iterated.keys)
-    if isinstance(iterated, Static) and isinstance(iterated.value, str):
+    if stands_for(iterated, str):
         return tuple(map(Static, iterated.value))
     if not isinstance(iterated, Zip):
         return None

@@ -68,7 +68,7 @@ from adjit.transform.frontend.values.values import (
     Static,
     TupleValue,
     Value,
-    View,
+    as_table,
     dereference,
     describe,
     dtype,
@@ -76,7 +76,7 @@ from adjit.transform.frontend.values.values import (
     is_list,
     is_number,
     is_numeric,
-    pairs_of,
+    is_tuple,
     parts_of,
     view_of,
 )
@@ -88,18 +88,6 @@ COUNTS = Static(collections.Counter)  # the default of a Counter, which counts 0
 def is_keyed(value: Value) -> bool:
     """Whether it is a dictionary, a set or a queue."""
     return isinstance(value, RuntimeDict) or (isinstance(value, Record) and value.of is None)
-
-
-def as_table(value: Value) -> RuntimeDict:
-    """A dictionary of constant keys as one to which others may come."""
-    if isinstance(value, Record):
-        return RuntimeDict("dict", pairs_of(value), cell=None if isinstance(value.cell, View) else value.cell)
-    assert isinstance(value, RuntimeDict)
-    return value
-
-
-def count_of(value: RuntimeDict) -> ir.Operand:
-    return value.items.count if isinstance(value.items, GrowableList) else ir.integer(len(value.items.items))
 
 
 def members(value: RuntimeDict) -> List:
@@ -122,7 +110,7 @@ def _checked(ctx: Context, key: Value) -> Value:
     """A key or a member, if it is one that Python takes and we can compare."""
     if _is_known(key):
         return key
-    if isinstance(key, TupleValue) and not key.is_list:
+    if is_tuple(key):
         return dataclasses.replace(key, items=tuple(_checked(ctx, one) for one in key.items))
     if not is_number(key):
         raise ctx.mismatch(
@@ -151,7 +139,7 @@ def _place(frame: Frame, value: RuntimeDict, key: Value) -> ir.Operand:
     """Where a key, a member or an item is; -1 where it is not there."""
     ctx, whole = frame.ctx, members(value)
     if isinstance(whole, GrowableList):
-        found = written(python.lists.place_of)(frame, [dataclasses.replace(whole, cell=None), key], {})
+        found = written(python.lists.place_of)(frame, [whole.known_by(None), key], {})
         assert isinstance(found, ir.Var | ir.Const)
         return found
     place: ir.Operand = ir.integer(-1)
@@ -214,7 +202,7 @@ def item_of(frame: Frame, owner: Record | RuntimeDict, entries: Sequence[Value])
     if value.kind == "set":
         raise frame.ctx.mismatch("a subscript of a set", "Make a list of it: `sorted(...)`.")
     if value.kind == "deque":
-        return item_at(frame, dataclasses.replace(value.items, cell=None), entries, "a deque")
+        return item_at(frame, value.items.known_by(None), entries, "a deque")
     return _read(frame, value, _checked(frame.ctx, _entry(entries)))
 
 
@@ -241,7 +229,7 @@ def _with_default(
     frame: Frame, value: RuntimeDict, key: Value, place: ir.Operand, default: Value
 ) -> tuple[RuntimeDict, ir.Operand]:
     """The dictionary with a key that it may have lacked until now, and where that is."""
-    ctx, count = frame.ctx, count_of(value)
+    ctx, count = frame.ctx, value.length()
     if isinstance(place, ir.Const) and place.value >= 0:
         return value, place
     is_missing = _is_missing(ctx, place)
@@ -363,7 +351,7 @@ def _becomes(frame: Frame, value: RuntimeDict, items: List, what: str) -> None:
 
 def _on_list(frame: Frame, value: RuntimeDict, do: Callable[[List], Value | None]) -> Value | None:
     """Does what a list does to the items, which have no name of their own."""
-    cell = as_reference(frame, dataclasses.replace(value.items, cell=None) if value.items.cell else _fresh(value.items))
+    cell = as_reference(frame, value.items.known_by(None) if value.items.cell else _fresh(value.items))
     items = dereference(frame.env, cell)
     assert is_list(items)
     result = do(items)
@@ -383,7 +371,7 @@ def _clear(frame: Frame, value: RuntimeDict) -> Value:
 
 
 def _copy(frame: Frame, value: RuntimeDict) -> Value:
-    items = to_list(frame, dataclasses.replace(value.items, cell=None))
+    items = to_list(frame, value.items.known_by(None))
     return dataclasses.replace(value, items=items, cell=None)
 
 
@@ -588,7 +576,7 @@ def _symmetric(frame: Frame, value: RuntimeDict, other: Value) -> Value:
 
 def _is_subset(frame: Frame, value: RuntimeDict, other: Value) -> Value:
     rest = as_table(_difference(frame, value, other))
-    return scalars.scalar(frame.ctx, operator.eq, (count_of(rest), ir.integer(0)))
+    return scalars.scalar(frame.ctx, operator.eq, (rest.length(), ir.integer(0)))
 
 
 def _is_superset(frame: Frame, value: RuntimeDict, other: Value) -> Value:
@@ -596,7 +584,7 @@ def _is_superset(frame: Frame, value: RuntimeDict, other: Value) -> Value:
 
 
 def _is_disjoint(frame: Frame, value: RuntimeDict, other: Value) -> Value:
-    return scalars.scalar(frame.ctx, operator.eq, (count_of(as_table(_common(frame, value, other))), ir.integer(0)))
+    return scalars.scalar(frame.ctx, operator.eq, (as_table(_common(frame, value, other)).length(), ir.integer(0)))
 
 
 _OPERATORS: dict[Any, Callable[[Frame, RuntimeDict, Value], Value]] = {
@@ -661,11 +649,7 @@ def changed_by(frame: Frame, callee: Any, old: Value, value: Value) -> Value | N
 
 def as_searched(value: Value) -> RuntimeDict:
     """What `in` looks through."""
-    return (
-        RuntimeDict("deque", dataclasses.replace(value, cell=None))
-        if isinstance(value, GrowableList)
-        else as_table(value)
-    )
+    return RuntimeDict("deque", value.known_by(None)) if isinstance(value, GrowableList) else as_table(value)
 
 
 # --------------------------------------------------------------------------------------------------------------- queues
@@ -706,11 +690,11 @@ def _limited(frame: Frame, value: RuntimeDict, items: List, shorter: Callable[[L
     full = _now(frame, value)
 
     def cut() -> None:
-        less = shorter(dataclasses.replace(full.items, cell=None))
+        less = shorter(full.items.known_by(None))
         assert is_list(less)
         _becomes(frame, full, less, "`append`")
 
-    is_over = scalars.scalar(ctx, operator.gt, (count_of(full), value.limit), "is_over")
+    is_over = scalars.scalar(ctx, operator.gt, (full.length(), value.limit), "is_over")
     conditional(frame, is_over, cut, lambda: None)
 
 
@@ -729,7 +713,7 @@ def _extend(adding: Callable[[Frame, RuntimeDict, Value], Value]) -> Callable[[F
 
 def _there(frame: Frame, value: RuntimeDict) -> None:
     """IndexError, as Python has it, where a queue is empty."""
-    is_any = scalars.scalar(frame.ctx, operator.gt, (count_of(value), ir.integer(0)))
+    is_any = scalars.scalar(frame.ctx, operator.gt, (value.length(), ir.integer(0)))
     if isinstance(is_any, ir.Const) and not is_any.value:
         raise frame.ctx.mismatch("an item of an empty deque", "Test its length first.")
     require(frame.ctx, is_any, IndexError, "pop from an empty deque")

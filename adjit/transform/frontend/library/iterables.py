@@ -255,8 +255,7 @@ def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
             "next of an iterator inside a loop over it", "Call `next` in a `while` loop, or loop over the list."
         )
     whole, place = iterator.items, iterator.limit
-    count = whole.count if isinstance(whole, GrowableList) else ir.integer(len(whole.items))
-    is_there = scalars.scalar(ctx, operator.lt, (place, count), "is_there")
+    is_there = scalars.scalar(ctx, operator.lt, (place, whole.length()), "is_there")
 
     def taken() -> Value:
         found = get_item(frame, whole, [place])

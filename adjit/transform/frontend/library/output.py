@@ -33,6 +33,8 @@ from adjit.transform.frontend.values.values import (
     describe,
     is_array,
     is_number,
+    is_tuple,
+    stands_for,
 )
 
 Evaluate = Callable[[Frame, cst.BaseExpression], Value]
@@ -117,7 +119,7 @@ class _Writer:
             self.is_formatted = True
         elif isinstance(value, Static) and (value.value is None or isinstance(value.value, str)):
             self.text(ir.quoted(value.value) if isinstance(value.value, str) else "None")
-        elif isinstance(value, Static) and isinstance(value.value, type) and issubclass(value.value, Warning):
+        elif stands_for(value, type) and issubclass(value.value, Warning):
             self.text(value.value.__name__)
         elif is_number(value) or is_array(value):
             assert isinstance(value, ir.Var | ir.Const)
@@ -165,7 +167,7 @@ def text_of(frame: Frame, node: cst.BaseExpression, evaluate: Evaluate) -> Text 
             if template is None or template.values:
                 return None
             given = of(node.right)
-            values = given.items if isinstance(given, TupleValue) and not given.is_list else (given,)
+            values = given.items if is_tuple(given) else (given,)
             return Text(template.text.format(), tuple(values), by_percent=True)
         case cst.Call(func=cst.Attribute(value=cst.SimpleString() as own, attr=cst.Name("format"))):
             return _formatted(own.evaluated_value, node, of) if isinstance(own.evaluated_value, str) else None
@@ -190,7 +192,7 @@ def named_text(frame: Frame, node: cst.Assign, evaluate: Evaluate) -> bool:
 
 
 def _text(value: Value) -> Text | None:
-    return Text(_braced(value.value)) if isinstance(value, Static) and isinstance(value.value, str) else None
+    return Text(_braced(value.value)) if stands_for(value, str) else None
 
 
 def _braced(text: str) -> str:
@@ -200,7 +202,7 @@ def _braced(text: str) -> str:
 
 def _hole(value: Value, conversion: str, spec: str, held: list[Value]) -> str:
     """What stands for a value in a text with formats; it is added to `held`."""
-    if isinstance(value, Static) and isinstance(value.value, str) and "{" not in spec:
+    if stands_for(value, str) and "{" not in spec:
         known = {"r": repr, "a": ascii}.get(conversion, str)(value.value)
         return _braced(format(known, spec))
     if isinstance(value, TupleValue) and not spec:

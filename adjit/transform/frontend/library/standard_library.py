@@ -49,6 +49,7 @@ from adjit.transform.frontend.values.values import (
     is_list,
     is_mutable,
     is_number,
+    stands_for,
 )
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.external_reads import inherited_attribute
@@ -70,7 +71,7 @@ def _getter(one: Any, several: Any) -> Handler:
 
 def _attributes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     """operator.attrgetter, of names that may have dots in them."""
-    names = [a.value for a in args if isinstance(a, Static) and isinstance(a.value, str)]
+    names = [a.value for a in args if stands_for(a, str)]
     if not names or len(names) < len(args):
         raise frame.ctx.unsupported("attrgetter with names that are not constant", "Write the names.")
     paths = tuple(TupleValue(tuple(map(Static, name.split(".")))) for name in names)
@@ -96,9 +97,9 @@ def _copied(frame: Frame, value: Value) -> Value:
     """copy.copy."""
     _check_copied(frame, value)
     if isinstance(value, RuntimeDict):
-        return dataclasses.replace(value, items=to_list(frame, dataclasses.replace(value.items, cell=None)), cell=None)
+        return dataclasses.replace(value, items=to_list(frame, value.items.known_by(None)), cell=None)
     if isinstance(value, Record):
-        return dataclasses.replace(value, cell=None)
+        return value.known_by(None)
     if is_list(value):
         return to_list(frame, value)
     return copied(frame.ctx, value) if is_array(value) else value
@@ -137,9 +138,8 @@ def _deep(frame: Frame, value: Value, several: Set[Hashable], made: dict[Hashabl
     if isinstance(value, TupleValue | Record):
         copy = value.mapped(lambda one: _deep(frame, one, several, made)).known_by(None)
     elif isinstance(value, RuntimeDict):
-        items = _deep(frame, dataclasses.replace(value.items, cell=None), several, made)
-        assert is_list(items)
-        copy = dataclasses.replace(value, items=items, cell=None)
+        items = _deep(frame, value.items.known_by(None), several, made)
+        copy = dataclasses.replace(value, items=items, cell=None)  # type: ignore[arg-type]
     else:
         copy = _copied(frame, value)
         copy = dataclasses.replace(copy, shares=frozenset()) if isinstance(copy, GrowableList) else copy

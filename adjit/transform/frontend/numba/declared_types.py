@@ -37,7 +37,9 @@ from adjit.transform.frontend.values.values import (
     dtype,
     is_array,
     is_scalar,
+    is_tuple,
     ndim,
+    stands_for,
 )
 from adjit.transform.ir.types import tuple_parts, tuple_type
 from adjit.transform.source.callables import python_function
@@ -61,7 +63,7 @@ def type_of_value(value: Value) -> types.Type | None:
     if isinstance(value, Complex):
         part = value.real.type
         return part.copy(dtype=dtype(value)) if isinstance(part, types.Array) else dtype(value)
-    if isinstance(value, TupleValue) and not value.is_list:
+    if is_tuple(value):
         items = [type_of_value(item) for item in value.items]
         known = [item for item in items if item is not None]
         if len(known) < len(items):
@@ -71,7 +73,7 @@ def type_of_value(value: Value) -> types.Type | None:
         return tuple_type(known)
     if isinstance(value, Static) and value.value is None:
         return types.none
-    if isinstance(value, Static) and isinstance(value.value, str):
+    if stands_for(value, str):
         return types.StringLiteral(value.value)
     if isinstance(value, Static) and callable(value.value):
         try:

@@ -67,17 +67,18 @@ from adjit.transform.frontend.values.values import (
     Value,
     View,
     as_stream,
+    as_table,
     dereference,
     describe,
     is_array,
     is_list,
     is_mutable,
     is_number,
+    is_tuple,
     item_of,
     joint,
     leaves_of,
     ndim,
-    pairs_of,
     structure,
 )
 from adjit.transform.ir.types import is_integer
@@ -98,9 +99,8 @@ def _check_place(frame: Frame, base: List, index: ir.Operand, what: str = "") ->
     if is_known or frame.is_rule or ctx.kernel is not None:
         return
     index = scalars.cast(ctx, index, types.intp) if isinstance(index.type, types.Boolean) else index
-    count = base.count if isinstance(base, GrowableList) else ir.integer(len(base.items))
-    what = what or ("a list" if isinstance(base, GrowableList) or base.is_list else "a tuple")
-    emit_check(ctx, check_index, index, count, what=what)
+    what = what or ("a list" if is_list(base) else "a tuple")
+    emit_check(ctx, check_index, index, base.length(), what=what)
 
 
 def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
@@ -147,7 +147,7 @@ def _as_grown(frame: Frame, base: TupleValue) -> GrowableList:
     if ctx.assumed.items_change and is_changed and isinstance(cell, Ref | View):
         # items are changed where they are: from now on the list is kept so
         state = dereference(frame.env, cell.cell if isinstance(cell, View) else cell)
-        state = RuntimeDict("dict", pairs_of(state)) if isinstance(state, Record) else state
+        state = as_table(state) if isinstance(state, Record) else state
         assert isinstance(state, TupleValue | RuntimeDict)
         pairs = state.items if isinstance(state, RuntimeDict) else state
         puts_away_items(ctx, pairs)
@@ -210,7 +210,7 @@ def _may_be_any(values: Sequence[Value]) -> bool:
 
 def _columns(values: Sequence[Value]) -> list[tuple[Value, ...]]:
     """The items of tuples of one length, place by place; none of anything else."""
-    tuples = [one.items for one in values if isinstance(one, TupleValue) and not one.is_list]
+    tuples = [one.items for one in values if is_tuple(one)]
     return list(zip(*tuples, strict=True)) if len(tuples) == len(values) and len(set(map(len, tuples))) == 1 else []
 
 
@@ -282,7 +282,7 @@ def part_replaced(frame: Frame, owner: List, span: ir.Span, new: List) -> List:
         start, stop = (e.value if isinstance(e, ir.Const) else None for e in ends[:2])
         items[start:stop] = new.items
         return TupleValue(tuple(items), is_list=True)
-    count = ir.integer(len(owner.items)) if isinstance(owner, TupleValue) else owner.count
+    count = owner.length()
     first = ir.integer(0) if span.start is None else span.start
     last = count if span.stop is None else span.stop
     found = ctx.inline(python.lists.ends_of_part, [count, first, last], {}, True, False)
@@ -507,9 +507,8 @@ def exhaust(frame: Frame, value: Value) -> Value:
         return exhaust(frame, frame.ctx.call(frame, Static(method), [value], {})) if method is not None else value
     if not isinstance(value, RuntimeDict) or value.kind != "iterator":
         return value
-    rest = get_item(frame, dataclasses.replace(value.items, cell=None), [SliceValue(ir.Span(value.limit, None))])
-    whole = value.items
-    end = whole.count if isinstance(whole, GrowableList) else ir.integer(len(whole.items))
+    rest = get_item(frame, value.items.known_by(None), [SliceValue(ir.Span(value.limit, None))])
+    end = value.items.length()
     if value.cell is not None:
         mutate(frame, value, dataclasses.replace(value, limit=end), "a loop")
     return rest

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from enum import EnumMeta, Flag
 from types import SimpleNamespace
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -48,6 +48,7 @@ from adjit.transform.frontend.values.library_calls import whole_call
 from adjit.transform.frontend.values.unions import as_options, functions_in, holds_for, is_option
 from adjit.transform.frontend.values.values import (
     Complex,
+    Container,
     GrowableList,
     ItemRef,
     Optional,
@@ -69,6 +70,7 @@ from adjit.transform.frontend.values.values import (
     is_scalar,
     ndim,
     operands_in,
+    stands_for,
 )
 from adjit.transform.ir.types import call_type, is_integer, typed_const
 from adjit.transform.source.callables import sign_of
@@ -130,7 +132,7 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     if found is not None:
         return found
     if callee is operator.add:
-        left, right = (unwrap(ctx, side) if _is_list_outside(side) else side for side in (left, right))
+        left, right = (unwrap(ctx, side) if stands_for(side, list) else side for side in (left, right))
     found = _of_lists(frame, callee, left, right)
     if found is not None:
         return found
@@ -205,9 +207,9 @@ def _of_known(frame: Frame, callee: Any, left: Value, right: Value) -> Value | N
         return fold(ctx, ARRAYS_OF_TEXTS, callee, (left, right))
     if isinstance(left, Static) and isinstance(right, Static) and callee in (operator.eq, operator.ne):
         return ir.boolean(bool(callee(left.value, right.value)))
-    is_of_two = _is_text(left) and _is_text(right) and (callee is operator.add or callee in _ORDERING)
+    is_of_two = stands_for(left, str) and stands_for(right, str) and (callee is operator.add or callee in _ORDERING)
     is_count = callee is operator.mul and isinstance(right, ir.Const) and is_integer(right.type)
-    if is_of_two or (_is_text(left) and is_count):
+    if is_of_two or (stands_for(left, str) and is_count):
         return fold(ctx, TEXTS, callee, (left, right))
     if callee in (operator.eq, operator.ne) and (isinstance(left, Static) or isinstance(right, Static)):
         if is_array(left) or is_array(right):
@@ -217,7 +219,7 @@ def _of_known(frame: Frame, callee: Any, left: Value, right: Value) -> Value | N
                 why="NumPy compares each element.",
             )
         return ir.boolean(callee is operator.ne)
-    is_format = callee is operator.mod and isinstance(left, Static) and isinstance(left.value, str)
+    is_format = callee is operator.mod and stands_for(left, str)
     return fold(ctx, BY_PERCENT, callee, (left, right)) if is_format and not isinstance(right, Union) else None
 
 
@@ -237,15 +239,11 @@ def _as_numbers(values: Sequence[Value]) -> str:
         if is_list(value) or isinstance(value, TupleValue):
             kind = "list" if is_list(value) else "tuple"
             return f"Write np.array(...) of the {kind}, or take its items."
-        if _is_text(value):
+        if stands_for(value, str):
             return "Convert the string to a number with float(...)."
         if isinstance(value, RuntimeDict | Record):
             return f"Take the numbers or arrays out of {describe(value)}."
     return "Use numbers or arrays."
-
-
-def _is_list_outside(value: Value) -> bool:
-    return isinstance(value, Static) and isinstance(value.value, list)
 
 
 def in_place(frame: Frame, callee: Any, target: Value, value: Value) -> Value:
@@ -403,10 +401,6 @@ _REFUSES = static_attribute(object, "__lt__")
 _ORDERING = (operator.lt, operator.le, operator.gt, operator.ge)
 
 
-def _is_text(value: Value) -> TypeGuard[Static]:
-    return isinstance(value, Static) and isinstance(value.value, str)
-
-
 def _tuples_ordered(frame: Frame, callee: Any, left: Sequence[Value], right: Sequence[Value]) -> ir.Operand:
     """Whether one tuple is before another: by the first items that differ."""
     if not left or not right:
@@ -436,7 +430,7 @@ def _are_comparable(left: Value, right: Value) -> bool:
         # every class has the method that refuses
         kinds = [a.of for a in (left, right) if isinstance(a, Record) and a.of is not None]
         return any(static_attribute(kind, "__lt__") is not _REFUSES for kind in kinds)
-    return (is_number(left) and is_number(right)) or (_is_text(left) and _is_text(right))
+    return (is_number(left) and is_number(right)) or (stands_for(left, str) and stands_for(right, str))
 
 
 def both(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.Operand:
@@ -499,12 +493,8 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
     if isinstance(value, Record) and value.of is not None:
         asked = next((name for name in ("__bool__", "__len__") if is_defined(class_of(value.of), name)), None)
         return ir.boolean(True) if asked is None else truth(frame, call_method(frame, value, asked, [], {}))
-    if isinstance(value, Record):
-        return ir.boolean(bool(value.items))
-    if isinstance(value, RuntimeDict):
-        return truth(frame, value.items)
-    if isinstance(value, GrowableList):
-        return scalars.scalar(ctx, operator.gt, (value.count, ir.integer(0)))
+    if isinstance(value, Container) and (count := value.length()) is not None:
+        return scalars.scalar(ctx, operator.gt, (count, ir.integer(0)))
     if isinstance(value, Union):
         if all(isinstance(option, Static) for option in value.options):
             return holds_for(ctx, value, lambda option: isinstance(option, Static) and bool(option.value))
@@ -514,8 +504,8 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
     if isinstance(value, Optional):
         held = value.value
         return both(frame, value.is_there, lambda: truth(frame, held))
-    if isinstance(value, Static | TupleValue):
-        return ir.boolean(bool(value.value if isinstance(value, Static) else value.items))
+    if isinstance(value, Static):
+        return ir.boolean(bool(value.value))
     raise ctx.unsupported(
         "an array as a condition", "Use .any() or .all(), or np.where.", why="The truth value of an array is ambiguous."
     )
@@ -538,9 +528,9 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
         right = unwrap(ctx, right)
         if isinstance(right, Union):
             return of_option(frame, right, lambda option: compare(frame, name, left, option))
-        if isinstance(left, Union) and _is_text(right):
+        if isinstance(left, Union) and stands_for(right, str):
             return of_option(frame, left, lambda option: compare(frame, name, option, right))
-        if _is_text(left) and _is_text(right):
+        if stands_for(left, str) and stands_for(right, str):
             return ir.boolean((left.value in right.value) == (name == "In"))
         if (members := members_in(right)) is not None:
             is_there = _is_member(frame, left, members)

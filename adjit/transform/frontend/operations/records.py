@@ -52,6 +52,7 @@ from adjit.transform.frontend.values.values import (
     is_array,
     is_list,
     is_number,
+    stands_for,
     view_of,
 )
 from adjit.transform.ir.types import is_integer
@@ -177,7 +178,7 @@ def _setdefault(frame: Frame, owner: Record, key: Value, default: Value | None =
 
 
 def _copied(frame: Frame, owner: Record) -> Value:
-    return dataclasses.replace(owner, cell=None)
+    return owner.known_by(None)
 
 
 _METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
@@ -216,7 +217,7 @@ def _of_pairs(frame: Frame, made: Record, given: Value) -> Record:
 
 def merged(one: Record, other: Record) -> Record:
     """`{**one, **other}`."""
-    made = dataclasses.replace(one, cell=None)
+    made = one.known_by(None)
     for key, value in zip(other.keys, other.items, strict=True):
         made = made.with_item(key, value)
     return made
@@ -243,7 +244,7 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
         return Static(owner.of)
     if isinstance(static_attribute(class_of(owner.of), name, None), functools.cached_property):
         return _remembered(frame, owner, name, found)
-    if isinstance(found, Static) and isinstance(found.value, Unread):
+    if stands_for(found, Unread):
         raise ctx.unsupported(f"attribute `{name}` of {owner.of.__name__} is {found.value.what}", found.value.instead)
     if found is not None:
         return found
@@ -615,7 +616,7 @@ def called_object(frame: Frame, thing: Any, args: Sequence[Value], named: Mappin
 def is_instance(frame: Frame, value: Value, kinds: Value) -> Value:
     """`isinstance(value, kinds)`, which the types answer."""
     given = kinds.items if isinstance(kinds, TupleValue) else (kinds,)
-    asked = tuple(one.value for one in given if isinstance(one, Static) and isinstance(one.value, type))
+    asked = tuple(one.value for one in given if stands_for(one, type))
     if len(asked) < len(given):
         raise frame.ctx.unsupported("isinstance without a class", "Give a class, or a tuple of classes.")
     may_be = classes_of(value)

@@ -44,6 +44,7 @@ from adjit.transform.frontend.values.values import (
     Value,
     describe,
     is_number,
+    stands_for,
 )
 from adjit.transform.source.callables import sign_of
 
@@ -274,14 +275,14 @@ def _is_fraction(value: Value) -> TypeGuard[Static]:
 
 def is_texts(value: Value) -> TypeGuard[Static]:
     """Whether it is an array of texts."""
-    return isinstance(value, Static) and isinstance(value.value, StringArray)
+    return stands_for(value, StringArray)
 
 
 def _is_of_texts(value: Value) -> bool:
     """Whether it is a text, or has texts in it."""
     if isinstance(value, TupleValue):
         return any(map(_is_of_texts, value.items))
-    return isinstance(value, Static) and isinstance(value.value, str | StringArray)
+    return stands_for(value, str | StringArray)
 
 
 def takes_texts(callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> bool:

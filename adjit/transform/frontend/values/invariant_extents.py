@@ -21,7 +21,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import Number, Poison, TupleValue, Value, is_list, leaves_of
+from adjit.transform.frontend.values.values import Number, Poison, Value, is_tuple, leaves_of
 from adjit.transform.ir.types import array_type_of
 
 Terms = Mapping[tuple[object, ...], int]  # a sum of products of symbols, and how often each is in it
@@ -169,7 +169,7 @@ def of_extents(ctx: Context, array: ir.Var, known: Extents) -> Sequence[ir.Opera
 def fixed_extents(ctx: Context, names: Iterable[str], env: Mapping[str, Value]) -> dict[str, list[Extents]]:
     """Of the variables that a loop carries, the extents of arrays that are known before it."""
     values = {name: env[name] for name in names if name in env and not isinstance(env[name], Poison)}
-    plain = {n: v for n, v in values.items() if isinstance(v, Number | TupleValue) and not is_list(v)}
+    plain = {n: v for n, v in values.items() if isinstance(v, Number) or is_tuple(v)}
     found = {name: [known_extents(ctx, leaf) for leaf in leaves_of(value)] for name, value in plain.items()}
     return {name: known for name, known in found.items() if any(map(any, known))}
 

@@ -39,6 +39,10 @@ class Kind:
     def describe(self) -> str:
         return self.what
 
+    def length(self) -> ir.Operand | None:
+        """How many items it has, if it is a tuple, a list, a dictionary or the like."""
+        return None
+
     def structure(self) -> Structure:
         return self
 
@@ -101,18 +105,20 @@ class Container(Composite):
     def known_by(self, cell: Ref | ItemRef | View | Copied | None) -> Self:
         return self if self.cell is cell else replace(self, cell=cell)  # type: ignore[type-var]
 
+    def length(self) -> ir.Operand:
+        return ir.integer(len(self.members))
+
     def structure(self) -> Self:
         return super().structure().known_by(None)
 
 
+@dataclass(frozen=True, eq=False)
 class Hole(ir.Const, Kind):
     """What stands for a number or an array, of any type, in the structure of a value; axes: how many it has there."""
 
-    def __init__(self, axes: int = 0) -> None:
-        super().__init__(None, types.none)
-        self.__dict__["axes"] = axes
-
-    axes: int
+    value: None = None
+    type: types.Type = types.none
+    axes: int = 0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Hole)
@@ -282,6 +288,9 @@ class RuntimeDict(Container, made_of="items limit"):
     limit: ir.Operand | None = None
     cell: Ref | ItemRef | Copied | None = None
 
+    def length(self) -> ir.Operand:
+        return self.items.length()
+
     def describe(self) -> str:
         return {"dict": "a dictionary", "set": "a set", "deque": "a deque", "iterator": "an iterator"}[self.kind]
 
@@ -303,7 +312,10 @@ class GrowableList(Container, made_of="buffers count"):
     shares: frozenset[Ref] = frozenset()
 
     def structure(self) -> GrowableList:
-        return list_of(rebuild(self.item, (Hole(ndim(buffer) - 1) for buffer in self.buffers)))
+        return list_of(rebuild(self.item, (Hole(axes=ndim(buffer) - 1) for buffer in self.buffers)))
+
+    def length(self) -> ir.Operand:
+        return self.count
 
     def columns(self) -> list[GrowableList]:
         """The list of each part of all items."""
@@ -531,7 +543,7 @@ class Stream:
 
 
 def as_stream(value: Value) -> Stream | None:
-    return value.value if isinstance(value, Static) and isinstance(value.value, Stream) else None
+    return value.value if stands_for(value, Stream) else None
 
 
 AWAY = Poison("A loop over a generator assigns it while the generator reads it.")
@@ -569,8 +581,7 @@ def view_of(value: Value, part: str) -> Value:
         cell = View(value.cell, part) if isinstance(value.cell, Ref | ItemRef) else value.cell
         return replace(value, of=None, cell=cell)
     if isinstance(value, Record) and value.of is None:
-        own = value.cell if not isinstance(value.cell, View) else None
-        value = RuntimeDict("dict", pairs_of(value), cell=own)
+        value = as_table(value)
     if not isinstance(value, RuntimeDict):
         return value
     cell = View(value.cell, part) if isinstance(value.cell, Ref | ItemRef) else None
@@ -579,9 +590,8 @@ def view_of(value: Value, part: str) -> Value:
         return replace(whole, cell=cell)
     if part == "items":
         return TupleValue(value.items.items, cell=cell)
-    place = 0 if part == "keys" else 1
-    found = tuple(pair.items[place] for pair in value.items.items if isinstance(pair, TupleValue))
-    return TupleValue(found, cell=cell)
+    pairs: Any = value.items.items
+    return TupleValue(tuple(pair.items[part == "values"] for pair in pairs), cell=cell)
 
 
 def unordered(value: Value) -> Value:
@@ -593,6 +603,14 @@ def pairs_of(value: Record) -> TupleValue:
     """The keys of a dictionary, with what it has under them."""
     pairs = zip(map(key_value, value.keys), value.items, strict=True)
     return TupleValue(tuple(map(TupleValue, pairs)), is_list=True)
+
+
+def as_table(value: Value) -> RuntimeDict:
+    """A dictionary of constant keys as one to which others may come."""
+    if isinstance(value, Record):
+        return RuntimeDict("dict", pairs_of(value), cell=None if isinstance(value.cell, View) else value.cell)
+    assert isinstance(value, RuntimeDict)
+    return value
 
 
 def key_value(key: Any) -> Value:
@@ -609,6 +627,15 @@ def is_mutable(value: Value) -> TypeGuard[TupleValue | GrowableList | Record | R
 
 def is_list(value: Value) -> TypeGuard[List]:
     return isinstance(value, GrowableList) or (isinstance(value, TupleValue) and value.is_list)
+
+
+def is_tuple(value: Value) -> TypeGuard[TupleValue]:
+    return isinstance(value, TupleValue) and not value.is_list
+
+
+def stands_for(value: Value | None, of: Any) -> TypeGuard[Static]:
+    """Whether it is an object of this class, which is known."""
+    return isinstance(value, Static) and isinstance(value.value, of)
 
 
 def is_array(value: Value) -> bool:
@@ -681,7 +708,7 @@ def _described_object(thing: Any) -> str:
 
 
 def structure(value: Value) -> Structure:
-    return value.structure() if isinstance(value, Kind) else Hole(ndim(value))
+    return value.structure() if isinstance(value, Kind) else Hole(axes=ndim(value))
 
 
 def list_of(item: Structure) -> GrowableList:
@@ -827,8 +854,8 @@ def item_of(*shapes: Structure) -> Structure | None:
     """How the items of a list that grows are put together, which are like these; None if they differ."""
     found: Structure | None = None
     for shape in shapes:
-        own: Structure | None = shape if found is None else joint(found, shape)
-        found = None if own is None else _as_item(own)
+        found = shape if found is None else joint(found, shape)
+        found = None if found is None else _as_item(found)
         if found is None or not _is_item(found):
             return None
     return found

@@ -148,6 +148,7 @@ from adjit.transform.frontend.values.values import (
     is_numeric,
     ndim,
     parts_of,
+    stands_for,
 )
 from adjit.transform.frontend.walk.handlers import (
     ALONG_AXES,
@@ -183,7 +184,7 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         if any(_gives_method(option, name) for option in rest.options):
             return Method(rest, name)
         return of_option(frame, rest, lambda option: attribute(frame, option, name))
-    if isinstance(owner, Static) and isinstance(owner.value, Parent):
+    if stands_for(owner, Parent):
         return attribute_of_parent(frame, owner.value, name)
     if isinstance(owner, RuntimeGenerator):
         return Method(owner, name)

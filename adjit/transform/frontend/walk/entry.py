@@ -69,9 +69,11 @@ from adjit.transform.frontend.values.values import (
     fields_of,
     is_array,
     is_scalar,
+    is_tuple,
     leaves_of,
     operands_in,
     parts_of,
+    stands_for,
     structure,
 )
 from adjit.transform.frontend.walk.calls import attribute, call
@@ -457,7 +459,7 @@ def result_of(source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Op
             return len(yields) - 1
         if isinstance(part, Complex):
             return ir.Pair(map(tree, (part.real, part.imag)))
-        if isinstance(part, TupleValue) and not part.is_list:
+        if is_tuple(part):
             return tuple(map(tree, part.items))
         if isinstance(part, Static) and part.value is None:
             return None
@@ -826,7 +828,7 @@ def _told_apart(ctx: Context, bound: Mapping[str, Value]) -> tuple[tuple[Value, 
     parts = [part for value in bound.values() for part in parts_of(value)]
     functions = tuple(f for part in parts for f in ((part,) if as_stream(part) else functions_in(part)))
     known = [(name, value) for name, value in bound.items() if isinstance(value, ir.Const)]
-    texts = [(name, v.value) for name, v in bound.items() if isinstance(v, Static) and isinstance(v.value, str)]
+    texts = [(name, v.value) for name, v in bound.items() if stands_for(v, str)]
     built = ((name, structure(v)) for name, v in bound.items() if isinstance(v, TupleValue | Record))
     arrays = [(name, v) for name, v in bound.items() if ctx.knows_extents and isinstance(v, ir.Var) and ir.is_array(v)]
     shapes = ((name, ctx.shape(v)) for name, v in arrays)

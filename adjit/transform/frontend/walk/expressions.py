@@ -81,6 +81,7 @@ from adjit.transform.frontend.values.values import (
     is_number,
     is_scalar,
     ndim,
+    stands_for,
 )
 from adjit.transform.frontend.walk.calls import attribute, call, takes_none
 from adjit.transform.ir.types import is_integer
@@ -534,11 +535,11 @@ _OF_SUBSCRIPTS = type(np.s_)
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     ctx = frame.ctx
     base = evaluate(frame, node.value)
-    if isinstance(base, Static) and isinstance(base.value, ON_GRIDS):
+    if stands_for(base, ON_GRIDS):
         return on_grid(frame, base.value, subscript_entries(frame, node, _ends_on_grid))
     mark = len(ctx.builder.ops)
     entries = subscript_entries(frame, node)
-    if isinstance(base, Static) and isinstance(base.value, _OF_SUBSCRIPTS):
+    if stands_for(base, _OF_SUBSCRIPTS):
         # np.s_[...] is what stands between the brackets, np.index_exp[...] a tuple of it
         return TupleValue(tuple(entries)) if base.value.maketuple or len(entries) > 1 else entries[0]
     return _item_of(frame, base, entries, mark)
@@ -591,7 +592,7 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
         return dicts_and_sets.item_of(frame, base, entries)
     if isinstance(base, Static) and is_records(base):
         return part_of_records(ctx, base, entries)
-    if isinstance(base, Static) and isinstance(base.value, type) and issubclass(base.value, Enum):
+    if stands_for(base, type) and issubclass(base.value, Enum):
         names = [entry.value for entry in entries if isinstance(entry, Static)]
         if len(names) != 1 or names[0] not in base.value.__members__:
             raise ctx.mismatch(
@@ -604,14 +605,14 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
         selected = indexing.read(ctx, indexing.resolve(ctx, base.array, entries))
         # an iterator has no views
         return copied(ctx, selected) if is_array(selected) else selected
-    if isinstance(base, Static) and isinstance(base.value, str):
+    if stands_for(base, str):
         letters = item_at(frame, TupleValue(tuple(map(Static, base.value))), entries, "a string")
         if not isinstance(letters, TupleValue):
             return letters
         known = [part.value for part in letters.items if isinstance(part, Static)]
         assert len(known) == len(letters.items)
         return Static("".join(known))
-    if isinstance(base, Static) and isinstance(base.value, re.Match):
+    if stands_for(base, re.Match):
         return fold(ctx, TEXTS, base.value.group, entries)
     if is_scalar(base) and all(e in (TupleValue(()), Static(Ellipsis)) for e in entries):
         # of NumPy's numbers, and of the elements that np.nditer gives

@@ -139,9 +139,8 @@ def _stop_gradient(frame: Frame, value: Value) -> Value:
     if isinstance(value, TupleValue | Record):
         return value.mapped(functools.partial(_stop_gradient, frame)).known_by(None)
     if isinstance(value, RuntimeDict):
-        items = _stop_gradient(frame, dataclasses.replace(value.items, cell=None))
-        assert is_list(items)
-        return dataclasses.replace(value, items=items, cell=None)
+        items = _stop_gradient(frame, value.items.known_by(None))
+        return dataclasses.replace(value, items=items, cell=None)  # type: ignore[arg-type]
     if isinstance(value, GrowableList):
         buffers = tuple(operand(frame.ctx, _stop_gradient(frame, buffer)) for buffer in value.buffers)
         return dataclasses.replace(value, buffers=buffers, cell=None)
