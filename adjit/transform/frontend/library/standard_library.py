@@ -32,7 +32,16 @@ from adjit.transform.frontend.operations.records import Partial, method_of
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import Handler, operands_of, takes
 from adjit.transform.frontend.values.elementwise import copied, materialise
-from adjit.transform.frontend.values.fold import BUILTINS, NAMED_TUPLES, TEXTS, Pure, execute, fold, is_constant
+from adjit.transform.frontend.values.fold import (
+    BUILTINS,
+    NAMED_TUPLES,
+    OF_NUMBERS,
+    TEXTS,
+    Pure,
+    execute,
+    fold,
+    is_constant,
+)
 from adjit.transform.frontend.values.frame import Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.values import (
     GrowableList,
@@ -268,7 +277,7 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     ord: takes("ord", "c", _letter),
     pow: takes("pow", "base exp mod?", _power),
     **{function: _of_text(function) for function in _OF_PATTERNS},
-    **{function: _of_text(function, BUILTINS) for function in (bin, chr, hex, oct)},
+    **{function: _of_text(function, OF_NUMBERS) for function in (bin, chr, hex, oct)},
     str.maketrans: _of_text(str.maketrans),
     str: takes("str", "object?", _text),
     **{getattr(statistics, of.__name__): written(of) for of in OF_STATISTICS},

@@ -128,6 +128,10 @@ def _in_texts(what: str, value: Value, part: Value) -> tuple[str, str]:
     return f"{what} of a value that is only known at run time", WHERE_TEXTS_GO
 
 
+def _in_numbers(what: str, value: Value, part: Value) -> tuple[str, str]:
+    return f"{what} of a number that is only known at run time", "Call it before the function, and pass its result."
+
+
 _OF_OBJECTS = "See Python's documentation of fractions, decimal, datetime and enum."
 OBJECTS = Pure(lambda callee, args: getattr(callee, "__qualname__", str(callee)), _in_objects, _OF_OBJECTS)
 OPERATORS = Pure(
@@ -145,6 +149,7 @@ TEXTS = Pure(
 )
 BY_PERCENT = Pure(lambda callee, args: "a string by `%`", _in_texts, "See Python's documentation.")
 BUILTINS = Pure(lambda callee, args: callee.__name__, _in_texts, "See Python's documentation.")
+OF_NUMBERS = BUILTINS._replace(unknown=_in_numbers)
 NAMED_TUPLES = Pure(lambda callee, args: "collections.namedtuple", _in_texts, "See Python's collections.")
 
 
