@@ -47,3 +47,14 @@ def test_no_new_public_function_is_a_bare_participle():
     found = list(participles())
     assert [name for name in found if name not in today] == []
     assert [name for name in today if name not in found] == [], "these are gone: take them off the list"
+
+
+def test_functions_of_the_front_end_fit_on_a_screen():
+    nodes = (
+        (path, node)
+        for room in ("transform/frontend", "rules/python")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+    )
+    functions = ((path, node) for path, node in nodes if isinstance(node, ast.FunctionDef))
+    assert [f"{path.name}: {node.name}" for path, node in functions if node.end_lineno - node.lineno >= 60] == []

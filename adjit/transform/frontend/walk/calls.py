@@ -148,7 +148,6 @@ from adjit.transform.frontend.values.values import (
     is_numeric,
     ndim,
     parts_of,
-    stands_for,
 )
 from adjit.transform.frontend.walk.handlers import (
     ALONG_AXES,
@@ -172,39 +171,14 @@ from adjit.transform.source.syntax import parts_are_read
 def attribute(frame: Frame, owner: Value, name: str) -> Value:
     """`owner.name`."""
     ctx = frame.ctx
-    if isinstance(owner, Static) and (of_cuda := attribute_of_cuda(frame, owner, name)) is not None:
-        return of_cuda
+    if isinstance(owner, Static):
+        return _attribute_of_known(frame, owner, name)
     if isinstance(owner, Record):
         return attribute_of_record(frame, owner, name)
     if isinstance(owner, Union):
-        says = f"the value that is chosen at run time has no attribute `{name}`"
-        rest = fitting(ctx, owner, lambda option: has(option, name), AttributeError, says)
-        if not isinstance(rest, Union):
-            return attribute(frame, rest, name)
-        if any(_gives_method(option, name) for option in rest.options):
-            return Method(rest, name)
-        return of_option(frame, rest, lambda option: attribute(frame, option, name))
-    if stands_for(owner, Parent):
-        return attribute_of_parent(frame, owner.value, name)
-    if isinstance(owner, RuntimeGenerator):
-        return Method(owner, name)
+        return _attribute_of_chosen(frame, owner, name)
     if isinstance(owner, GrowableList) and has_fields(owner):
         return owner.count if name == "size" else field_of(ctx, owner, name)
-    if isinstance(owner, Static) and is_records(owner) and name in owner.value.dtype.names:
-        return field(ctx, owner, name)
-    if is_texts(owner):
-        of_array = getattr(owner.value.array, name, None)
-        return Method(owner, name) if of_array is None or callable(of_array) else wrap(ctx, of_array)
-    if isinstance(owner, Static):
-        found_there = attribute_of_jitclass(frame, owner, name)
-        if found_there is not None:
-            return found_there
-        if not inspect.ismodule(owner.value) and not isinstance(owner.value, type):
-            refuse_foreign(ctx, owner.value)
-        if not is_defined(owner.value, name):
-            shown = getattr(owner.value, "__name__", repr(owner.value))
-            raise ctx.unsupported(f"{shown} has no attribute `{name}`", "Check the name.")
-        return wrap(ctx, read_attribute(owner.value, name))
     if isinstance(owner, RuntimeDict) and name == "maxlen" and owner.kind == "deque":
         return Static(None) if owner.limit is None else owner.limit
     if isinstance(owner, Flat):
@@ -220,19 +194,59 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     if is_array(owner):
         found = array_attribute(ctx, owner, name)
         return _method_of(frame, owner, name) if found is None else found
-    if isinstance(owner, ir.Const) and isinstance(owner.value, Enum) and not hasattr(int, name):
-        return wrap(ctx, read_attribute(owner.value, name))
-    if is_number(owner) and name == "real":
-        return owner
-    if is_number(owner) and name == "imag":
-        return ir.Const(0.0, types.float64)
-    if is_number(owner) and name == "dtype":
-        return Static(np.dtype(str(dtype(owner))))
-    if is_number(owner) and name in _OF_NUMBERS:
-        return _OF_NUMBERS[name]
+    if is_number(owner) and (of_number := _attribute_of_number(frame, owner, name)) is not None:
+        return of_number
     if isinstance(owner, Range) and name in ("start", "stop", "step"):
         return getattr(owner, name)  # type: ignore[no-any-return]
     return _method_of(frame, owner, name)
+
+
+def _attribute_of_known(frame: Frame, owner: Static, name: str) -> Value:
+    """The same of an object that is known."""
+    ctx = frame.ctx
+    if (of_cuda := attribute_of_cuda(frame, owner, name)) is not None:
+        return of_cuda
+    if isinstance(owner.value, Parent):
+        return attribute_of_parent(frame, owner.value, name)
+    if isinstance(owner, RuntimeGenerator):
+        return Method(owner, name)
+    if is_records(owner) and name in owner.value.dtype.names:
+        return field(ctx, owner, name)
+    if is_texts(owner):
+        of_array = getattr(owner.value.array, name, None)
+        return Method(owner, name) if of_array is None or callable(of_array) else wrap(ctx, of_array)
+    if (found := attribute_of_jitclass(frame, owner, name)) is not None:
+        return found
+    if not inspect.ismodule(owner.value) and not isinstance(owner.value, type):
+        refuse_foreign(ctx, owner.value)
+    if not is_defined(owner.value, name):
+        shown = getattr(owner.value, "__name__", repr(owner.value))
+        raise ctx.unsupported(f"{shown} has no attribute `{name}`", "Check the name.")
+    return wrap(ctx, read_attribute(owner.value, name))
+
+
+def _attribute_of_chosen(frame: Frame, owner: Union, name: str) -> Value:
+    """The same of what is chosen at run time."""
+    says = f"the value that is chosen at run time has no attribute `{name}`"
+    rest = fitting(frame.ctx, owner, lambda option: has(option, name), AttributeError, says)
+    if not isinstance(rest, Union):
+        return attribute(frame, rest, name)
+    if any(_gives_method(option, name) for option in rest.options):
+        return Method(rest, name)
+    return of_option(frame, rest, lambda option: attribute(frame, option, name))
+
+
+def _attribute_of_number(frame: Frame, owner: ir.Operand, name: str) -> Value | None:
+    """The same of a real number; None of what is a method."""
+    if isinstance(owner, ir.Const) and isinstance(owner.value, Enum) and not hasattr(int, name):
+        return wrap(frame.ctx, read_attribute(owner.value, name))
+    if name == "real":
+        return owner
+    if name == "imag":
+        return ir.Const(0.0, types.float64)
+    if name == "dtype":
+        return Static(np.dtype(str(dtype(owner))))
+    return _OF_NUMBERS.get(name)
 
 
 # Where a number has these, it is NumPy's.
