@@ -19,6 +19,7 @@ from numba.core.typing.templates import signature
 
 from adjit.errors import BeyondLoop, OutOfBounds, Stretched, UnfitMask, UnfitShapes
 from adjit.runtime.backend.arrays import told
+from adjit.runtime.backend.machine_code import has_fused_products
 from adjit.runtime.library.checks import (
     BEFOREHAND,
     EMPTY,
@@ -37,7 +38,14 @@ from adjit.runtime.library.checks import (
     some_elements,
     stored_extent,
 )
-from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub
+from adjit.runtime.library.hints import (
+    multiply_add,
+    multiply_subtract,
+    reassociable_add,
+    reassociable_max,
+    reassociable_min,
+    reassociable_sub,
+)
 from adjit.runtime.library.integers import (
     NEGATIVE_COUNT,
     NO_INTEGER,
@@ -73,6 +81,25 @@ def _extreme(intrinsic: str) -> Any:
     return lower
 
 
+def _of_product(context: Any) -> Any:
+    def typer(left: Any, right: Any, total: Any) -> Any:
+        return total if isinstance(total, types.Float) and left == right == total else None
+
+    return typer
+
+
+def _rounded_once(is_less: bool) -> Any:
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        left, right, total = args
+        if has_fused_products():
+            return builder.fma(builder.fneg(left) if is_less else left, right, total)
+        return (builder.fsub if is_less else builder.fadd)(total, builder.fmul(left, right))
+
+    return lower
+
+
+told(multiply_add, _of_product, _rounded_once(False), 3)
+told(multiply_subtract, _of_product, _rounded_once(True), 3)
 told(reassociable_add, _of_sum, _in_any_order("fadd"), 2)
 told(reassociable_sub, _of_sum, _in_any_order("fsub"), 2)
 told(reassociable_max, _of_sum, _extreme("llvm.maximum"), 2)

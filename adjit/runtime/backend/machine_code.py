@@ -126,6 +126,13 @@ def has_wide_vectors() -> bool:
 
 
 @functools.cache
+def has_fused_products() -> bool:
+    """Whether the machine multiplies and adds in one instruction."""
+    features = cpu_target.target_context.codegen()._get_host_cpu_features().split(",")
+    return "+fma" in features or platform.machine() in ("arm64", "aarch64")
+
+
+@functools.cache
 def _vectors() -> tuple[bool, bool]:
     """Whether there is AVX, and whether vectors are of 512 bits."""
     codegen = cpu_target.target_context.codegen()

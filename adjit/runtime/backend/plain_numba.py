@@ -18,6 +18,7 @@ from adjit.runtime.library import checks, hints, integers, products, workspace
 _AS_WRITTEN = (
     checks.broadcast_extent, checks.stored_extent, checks.equal_extent, checks.equal_size, checks.same_extent,
     checks.check_bounds, checks.check_index, checks.check_mask, checks.check_size, checks.some_elements,
+    hints.multiply_add, hints.multiply_subtract,
     hints.reassociable_add, hints.reassociable_sub, hints.reassociable_max, hints.reassociable_min,
     workspace.empty_like, workspace.zeros_like, workspace.dot, products.add_product, products.subtract_product,
     products.fused_add_product, products.fused_subtract_product,

@@ -31,6 +31,8 @@ from adjit.runtime.library.checks import (
 from adjit.runtime.library.hints import (
     distinct,
     held,
+    multiply_add,
+    multiply_subtract,
     reassociable_add,
     reassociable_max,
     reassociable_min,

@@ -63,6 +63,16 @@ def reassociable_sub(total: float, term: float) -> float:
     return total - term
 
 
+def multiply_add(left: float, right: float, total: float) -> float:
+    """total + left * right; compiled, it is rounded once, where the machine has an instruction for it."""
+    return total + left * right
+
+
+def multiply_subtract(left: float, right: float, total: float) -> float:
+    """total - left * right, in the same way."""
+    return total - left * right
+
+
 def reassociable_max(best: float, item: float) -> float:
     """The greater one, or nan if one is, among numbers that the compiler may compare in any order; of two zeros any."""
     return item if item > best or item != item else best

@@ -20,9 +20,11 @@ import numpy as np
 from numba import types
 
 from adjit.runtime import vectormath
-from adjit.runtime.library import reassociable_add, reassociable_sub
+from adjit.runtime.library import check_apart, check_output, check_separate, reassociable_add, reassociable_sub
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, names_given
+
+_OF_PLACES = (check_apart, check_output, check_separate)  # which look at where arrays are, and not at what is there
 
 
 class Reach:
@@ -37,6 +39,8 @@ class Reach:
     def _ends(self, ops: Collection[ir.Op]) -> Iterator[ir.Operand]:
         """What else is looked for: all that flows into these operands of operations."""
         for op in ops:
+            if isinstance(op, ir.Call) and op.callee in _OF_PLACES:
+                continue
             yield from steering(op)
             if isinstance(op, ir.Alloc | ir.Reshape):
                 yield from op.shape
@@ -154,7 +158,7 @@ def _is_whole_power(op: ir.Call) -> bool:
 
 
 _SMOOTH: set[object] = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, ir.cast}
-_SMOOTH |= {reassociable_add, reassociable_sub}
+_SMOOTH |= {reassociable_add, reassociable_sub, *_OF_PLACES}
 for _name in ("exp", "exp2", "expm1", "sin", "cos", "sinh", "cosh", "tanh", "erf", "erfc"):
     _SMOOTH |= {getattr(module, _name) for module in (math, np, vectormath) if hasattr(module, _name)}
 

@@ -71,6 +71,6 @@ def tune(
         Pass("vectors", vectorise, vectormath),
         Pass("search", search_extrema, uses("search"), simplify),
         Pass("hoisting", hoist_scratch, uses("hoist")),
-        Pass("fused products", partial(fuse_products, exact=exact), uses("contract")),
+        Pass("fused products", partial(fuse_products, values=values, exact=exact), uses("contract")),
     )
     return run_passes(passes, made)
