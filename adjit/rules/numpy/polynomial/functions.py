@@ -23,11 +23,11 @@ of_complex, in_parts = builtin.of_complex, builtin.in_parts
 def horner(highest_first, x):
     if np.ndim(x) == 0:
         found = 0.0 * x
-        for k in range(highest_first.size):
+        for k in range(highest_first.shape[0]):
             found = found * x + highest_first[k]
         return found
     out = 0.0 * x
-    for k in range(highest_first.size):
+    for k in range(highest_first.shape[0]):
         out[...] = out * x + highest_first[k]
     return out
 

@@ -541,8 +541,7 @@ class Frame:
         # in them where somebody asked; and those of which the type is yet to be found
         self.earlier: dict[str, Value | None] = {}
         self.sought: frozenset[str] = frozenset()
-        # the bodies of rules around: who calls a function from another one may do so as often as it likes
-        self.rules: tuple[Frame, ...] = tuple(each for each in ctx.frames if each.is_rule)
+        self.rules = rules_under_way(ctx)
         # the handlers of each `try` around, of callers too, the innermost last
         self.catching: tuple[tuple[Any, ...], ...] = () if is_rule or not ctx.frames else ctx.frames[-1].catching
         # those that are handled here, the innermost last: their classes, name, number and object
@@ -618,6 +617,16 @@ class Frame:
             fault.is_of_trips = value.is_of_trips
             raise fault
         return value
+
+
+def rules_under_way(ctx: Context) -> tuple[Frame, ...]:
+    """The bodies of rules that run now, which may call a function as often as they like. Python's own library, written
+    in Python, calls it as Python does."""
+    return tuple(each for each in ctx.frames if each.is_rule and not _is_of_python_library(each.source.function))
+
+
+def _is_of_python_library(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).startswith("adjit.rules.python.")
 
 
 @dataclass(eq=False)

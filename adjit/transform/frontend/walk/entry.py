@@ -46,6 +46,7 @@ from adjit.transform.frontend.values.frame import (
     Frame,
     Guess,
     LocalFunction,
+    rules_under_way,
     wrap,
 )
 from adjit.transform.frontend.values.unions import functions_in, not_none
@@ -718,8 +719,7 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
 def _check_shared(ctx: Context, function: LocalFunction, shared: Sequence[str]) -> None:
     """Refuses a call from another function than the one around of what assigns variables of that, unless these are such
     as all functions see."""
-    rules = tuple(each for each in ctx.frames if each.is_rule)
-    if ir.same(rules, function.frame.rules):
+    if ir.same(rules_under_way(ctx), function.frame.rules):
         if function.node not in ctx.assumed.assigning:
             raise Restart(assigning={function.node})
         around = function.frame.visible()

@@ -483,6 +483,13 @@ def _refuse_unseen(frame: Frame, handler: Handler, ops: Sequence[ir.Op]) -> None
     if wanted is None and named is None:
         return
     kind = (wanted or named or Exception).__name__
+    if wanted is not None and wanted.__module__ not in ("builtins", "numpy.linalg"):
+        raise frame.ctx.unsupported(
+            f"`try` around a call inside a larger statement, which raises {kind}",
+            "Write the call as a single statement, `value = f(x)`, also in a loop.",
+            why="If the call raises, the rest of the statement must not run.",
+            node=handler.node,
+        )
     raise frame.ctx.unsupported(
         f"`except` for a {kind} that an operation raises",
         "Test with `if` before the operation.",
