@@ -341,3 +341,61 @@ def a_list_of_unknown_length_in_objects(x, y):
         run.past.append(run.level**2)
     pair = Pair(x, marks)
     return sum(marks) + pair.values[1] * pair.weight
+
+
+@add
+def two_names_of_one_list_in_objects(x, y):
+    run = Run(x)
+    first = run
+    for k in range(y.size):
+        run = Run(run.level * y[k], run.past)
+        first.past.append(run.level)
+    return sum(run.past) + first.level
+
+
+@add
+def objects_that_share_a_list_in_a_list(x, y):
+    run = Run(x)
+    runs = [run]
+    for k in range(y.size):
+        run = Run(run.level + y[k], run.past)
+        run.past.append(run.level)
+        runs.append(run)
+    return sum(one.level for one in runs) + sum(run.past)
+
+
+@add
+def a_dictionary_made_anew(x, y):
+    state = {"past": [x], "sum": 0.0}
+    for k in range(y.size):
+        state = {"past": state["past"], "sum": state["sum"] + y[k] * x}
+        state["past"].append(state["sum"])
+    return sum(state["past"])
+
+
+@add
+def two_objects_that_hand_on_their_lists(x, y):
+    one, other = Run(x), Run(x)
+    for k in range(y.size):
+        one = Run(one.level + 1.0, other.past)
+        other = Run(other.level * y[k], one.past)
+        one.past.append(other.level)
+    return sum(one.past) + sum(other.past) * other.level
+
+
+def another_list_on_one_path(x, y):
+    run = Run(x)
+    other = Run(2.0 * x, run.past)
+    if y[0] < 0.0:
+        run = Run(x * x, [x])
+    run.past.append(x)
+    return sum(other.past) * 3.0 + sum(run.past)
+
+
+def another_list_in_some_iterations(x, y):
+    run = Run(x)
+    past = run.past
+    for k in range(y.size):
+        run = Run(run.level * 2.0, run.past) if y[k] > 0.0 else Run(run.level, [1.0])
+        run.past.append(run.level)
+    return sum(past) + sum(run.past)

@@ -400,3 +400,10 @@ def test_an_object_in_several_places_that_is_read(target):
     # by the places, as of arrays
     assert (found[0].v, found[1].v) == (9.0, 18.0)
     assert adjit.value_and_grad(read_by_two_names, wrt="s.mu", target=target)(Solver(), 2.0) == (27.0, 18.0)
+
+
+@pytest.mark.parametrize("function", [at.another_list_on_one_path, at.another_list_in_some_iterations])
+def test_a_copy_of_a_list_with_another_name_is_not_changed(function) -> None:
+    """What `run.past` is on either path, the other name of it would not see."""
+    with pytest.raises(adjit.AdjitError, match="`append` of a list without a name|values of different kinds"):
+        adjit.grad(function, target="python")(1.3, Y)

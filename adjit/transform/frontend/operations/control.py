@@ -45,6 +45,7 @@ from adjit.transform.frontend.values.unions import any_of, functions_in, is_opti
 from adjit.transform.frontend.values.values import (
     CELL,
     Poison,
+    Record,
     Ref,
     Static,
     TupleValue,
@@ -52,6 +53,7 @@ from adjit.transform.frontend.values.values import (
     Value,
     dereference,
     leaves_of,
+    parts_of,
     rebuild,
     structure,
 )
@@ -150,7 +152,7 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
         if name.startswith(CELL):
             a, b = _without_raised(ctx, sides, (a, b))
         is_only = all(is_alone(frame, name, side.env, side.put_away) for side in sides)
-        frame.env[name] = _join(ctx, name, (a, b), sides, outs, is_only)
+        frame.env[name] = _join(frame, name, (a, b), sides, outs, is_only)
         if is_only:
             alone.append(name)
     for name in alone:
@@ -317,7 +319,7 @@ def note_phi(ctx: Context, out: ir.Var, incoming: Sequence[ir.Operand]) -> None:
 
 
 def _join(
-    ctx: Context,
+    frame: Frame,
     name: str,
     held: Sequence[Value | None],
     sides: Sequence[_Side],
@@ -328,6 +330,7 @@ def _join(
 
     is_only: of lists and objects, this is the only name.
     """
+    ctx = frame.ctx
     known = [value for value in held if value is not None]
     poison = next((value for value in known if isinstance(value, Poison)), None)
     if poison is not None:
@@ -341,12 +344,8 @@ def _join(
     if shape is not None:
         named = held
         held = [in_list(side.env, shape, v) for side, v in zip(sides, held, strict=True)]
-        is_copy = False
-        for side, one, content in zip(sides, named, held, strict=True):
-            is_taken = name.startswith(CELL) and shape.grows  # of which `sharing` knows
-            if one is not None and content is not one and not is_only and not is_taken:
-                note_copies(ctx, side.env, one, content)
-                is_copy = True
+        is_taken = name.startswith(CELL) and shape.grows  # of which `sharing` knows
+        copied = [] if is_taken else [*zip(sides, named, held, strict=True)]
         known = [value for value in held if value is not None]
     found: list[list[ir.Operand]] = []
     for side, value in zip(sides, held, strict=True):
@@ -375,7 +374,20 @@ def _join(
         if isinstance(type_, types.Float) and any(_is_whole(one) or one in ctx.numbers.of_two_kinds for one in row):
             ctx.numbers.of_two_kinds.add(outs[-1])
     found_value = rebuild(shape, made)
-    return as_copy(found_value) if is_copy else found_value
+    return _with_copies_noted(frame, found_value, copied, is_only)
+
+
+def _with_copies_noted(
+    frame: Frame, value: Value, sides: Sequence[tuple[_Side, Value | None, Value | None]], is_only: bool
+) -> Value:
+    """A value after a branch, its lists and objects known as copies where they are copies of what a side has."""
+    opened = [(side.env, one, content) for side, one, content in sides if one is not None and content is not one]
+    if is_only:
+        has_copies = [note_inner_copies(frame, *each) for each in opened]
+        return with_copies(value) if any(has_copies) else value
+    for env, one, content in opened:
+        note_copies(frame.ctx, env, one, content)
+    return as_copy(value) if opened else value
 
 
 def _is_whole(value: ir.Operand) -> bool:
@@ -400,9 +412,39 @@ def is_alone(frame: Frame, name: str, env: Env, put_away: Collection[str]) -> bo
     value = env.get(name)
     if not isinstance(value, Ref) or value.key in put_away:
         return False
+    return not _is_named(frame, env, value, name)
+
+
+def _is_named(frame: Frame, env: Env, value: Ref, but: str) -> bool:
+    """Whether something else than what stands under one key names a list or an object."""
     others = (known for other in frame.ctx.frames if other is not frame for known in other.env.values())
-    own = (known for n, known in env.items() if n != name)
-    return not any(mentions(known, value) for known in itertools.chain(own, others))
+    own = (known for name, known in env.items() if name != but)
+    return any(mentions(known, value) for known in itertools.chain(own, others))
+
+
+def with_copies(value: Value) -> Value:
+    """A list or an object in which lists and objects are copies."""
+    return value.mapped(as_copy) if isinstance(value, TupleValue | Record) else value
+
+
+def note_inner_copies(frame: Frame, env: Env, value: Value | None, content: Value | None) -> bool:
+    """Takes note of copies of lists and objects that are in one which has no other name, and have names themselves;
+    whether there are any."""
+    if not isinstance(value, Ref) or not isinstance(state := env.get(value.key), TupleValue | Record):
+        return False
+    found = False
+    held = content.items if isinstance(content, TupleValue | Record) else ()
+    for k, item in enumerate(state.items):
+        own = held[k] if k < len(held) else None
+        for part in parts_of(item) if item != own else ():
+            if isinstance(part, Ref):
+                inner = own if part is item else None
+                if _is_named(frame, env, part, value.key):
+                    note_copies(frame.ctx, env, part, inner)
+                    found = True
+                else:
+                    found |= note_inner_copies(frame, env, part, inner)
+    return found
 
 
 @contextlib.contextmanager

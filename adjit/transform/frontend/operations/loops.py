@@ -41,7 +41,9 @@ from adjit.transform.frontend.operations.control import (
     is_alone,
     is_flag,
     leaf_variable,
+    note_inner_copies,
     note_phi,
+    with_copies,
 )
 from adjit.transform.frontend.operations.seeded_generators import KINDS
 from adjit.transform.frontend.values import scalars
@@ -153,6 +155,7 @@ class _Loop:
     moving: lists that trips put into other memory
     sought: variables that are read before a trip assigns them, of no type yet
     alone:  the variables that alone name a list or an object, before the loop and after a trip: its cell in each trip
+    with_copies: those of them that have copies of lists and objects in it
 
     Of the last reading: args, the operands of the slots; ops and extra, its operations and what it yields besides;
     asked, what it read of an earlier trip; afters, what each variable holds after it.
@@ -178,6 +181,7 @@ class _Loop:
             for name in names
             if name not in self.before or is_alone(frame, name, self.before, self.ctx.heap.escaped)
         }
+        self.with_copies: set[str] = set()
         self.heap, self.go_back = self.ctx.heap.snapshot(), self.ctx.calls_under_way()
         self.args: dict[str, list[ir.Var]] = {}
         self.ops: list[ir.Op] = []
@@ -223,6 +227,7 @@ class _Loop:
         for name, slot in self.slots.items():
             if slot.shape is not None:
                 held = env[name] = rebuild(slot.shape, self.args[name])
+                held = with_copies(held) if name in self.with_copies else held
                 if name in self.alone and is_mutable(held):
                     env[name] = held_by(self.frame, self.alone[name], held)
                 elif not name.startswith(CELL):
@@ -301,7 +306,9 @@ class _Loop:
         return bool(more)
 
     def _has_other_contents(self) -> bool:
-        slots, self.afters = _compared(self.ctx, self.before, self.frame.env, self.slots, self.alone)
+        slots, self.afters = _compared(
+            self.frame, self.before, self.frame.env, self.slots, self.alone, self.with_copies
+        )
         return self._replaces(slots)
 
     def _replaces(self, slots: dict[str, _Slot]) -> bool:
@@ -386,7 +393,8 @@ class _Loop:
         for name, shape in shapes.items():
             frame.env[name] = rebuild(shape, outs[name])
             if name in self.alone:
-                frame.env[name] = as_reference(frame, frame.env[name])
+                held = frame.env[name]
+                frame.env[name] = as_reference(frame, with_copies(held) if name in self.with_copies else held)
             elif not name.startswith(CELL):
                 frame.env[name] = as_copy(frame.env[name])
         for out, *incoming in zip(flat_outs, inits, yields, strict=True):
@@ -454,9 +462,10 @@ def _note_copies(ctx: Context, before: Env, value: Value | None, content: Value 
 
 
 def _compared(
-    ctx: Context, before: Env, after: Env, slots: dict[str, _Slot], alone: Collection[str]
+    frame: Frame, before: Env, after: Env, slots: dict[str, _Slot], alone: Collection[str], with_copies: set[str]
 ) -> tuple[dict[str, _Slot], dict[str, Value | None]]:
     """What each variable holds before the loop and after a trip; where that is not one list, by what is in it."""
+    ctx = frame.ctx
     own: dict[str, _Slot] = {}
     afters: dict[str, Value | None] = {}
     for name, slot in slots.items():
@@ -468,7 +477,11 @@ def _compared(
             _, start, content = open_alike(ctx, (before, held), (after, value))
             opened = _entry_slot(start) if is_first else slot
             if name.startswith(CELL) or not _stays_chosen(ctx, before, (slot.shape, value), (opened.shape, content)):
-                if name not in alone:
+                if name in alone:
+                    has_copies = note_inner_copies(frame, before, known, start)
+                    if note_inner_copies(frame, after, value, content) or has_copies:
+                        with_copies.add(name)
+                else:
                     _note_copies(ctx, before, known, start)
                     _note_copies(ctx, before, value, content)
                 slot, value = opened, content
