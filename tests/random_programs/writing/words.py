@@ -1794,6 +1794,21 @@ for <!k> in range(<n>):
     <!t> = <!r>[<!k> % 3]
     <!b> = 0.6 * <!b> + sum(<!t>) * len(<!t>) + <!t>[-1]
 
+# a list with a name of its own, in what another one takes the place of
+<!r> = {"a": <x1>, "b": [<f>]}
+<!l> = <!r>["b"]
+if <q>:
+    <!r> = {"a": <f>, "b": [<x2>]}
+<!r>["b"].append(<x1>)
+<!s> = sum(<!l>) + 2.0 * sum(<!r>["b"])
+
+<!r> = {"a": <x1>, "b": [<f>]}
+<!l> = <!r>["b"]
+for <!i> in range(<o> % 3):
+    <!r> = {"a": <!r>["a"] * 0.5 + <f>, "b": <!r>["b"]}
+    <!r>["b"].append(<!r>["a"])
+<!s> = sum(<!l>) + 2.0 * sum(<!r>["b"])
+
 <!t> = {"a": <x1>}
 <!r> = {"a": <f>, "b": <x2>}
 <!p> = <!t> if <q> else <!r>
