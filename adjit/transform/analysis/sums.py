@@ -14,7 +14,7 @@ from collections.abc import Collection, Set
 
 from numba import types
 
-from adjit.runtime.library import reassociable_add, reassociable_sub
+from adjit.runtime.library import multiply_add, multiply_subtract, reassociable_add, reassociable_sub
 from adjit.transform import ir
 
 
@@ -48,7 +48,8 @@ def _added(value: ir.Operand, op: ir.Op, found: set[ir.Operand]) -> ir.Var | Non
     """The result of an operation that only adds to the value, None if it does anything else; `found` gets the names."""
     if isinstance(op, ir.Call):
         is_less = op.callee in (operator.sub, reassociable_sub) and op.args[0] is value
-        is_addition = op.callee in (operator.add, reassociable_add) or is_less
+        is_product = op.callee in (multiply_add, multiply_subtract) and op.args[2] is value
+        is_addition = op.callee in (operator.add, reassociable_add) or is_less or is_product
         return op.outs[0] if is_addition and sum(a is value for a in op.args) == 1 else None
     if isinstance(op, ir.For):
         if op.stops or sum(o is value for o in ir.reads(op)) != 1 or not any(i is value for i in op.inits):
