@@ -51,7 +51,7 @@ from numba.core.codegen import JITCodeLibrary, _parse_refprune_flags
 from numba.core.registry import cpu_target
 
 from adjit import switches
-from adjit.runtime.library.hints import reassociable_add, reassociable_max, reassociable_min, reassociable_sub
+from adjit.runtime.library.hints import IN_ANY_ORDER
 
 _config: Any = config
 _is_inside = False  # of `quickly`; what compiles holds numba's lock
@@ -76,7 +76,6 @@ _USUAL, _SUMS = 4, 4
 # on floats, which go from trip to trip without a move then (a diffusion of 9 and 10 operations takes 1.46 of the time
 # trip by trip).
 _SHORT, _HANDING_ON = 8, 16
-_IN_ANY_ORDER = frozenset((reassociable_add, reassociable_sub, reassociable_max, reassociable_min))
 _OPERATIONS = frozenset(("binop", "inplace_binop", "unary", "getitem", "static_getitem", "call"))
 
 
@@ -125,19 +124,22 @@ def has_wide_vectors() -> bool:
     return _vectors()[1]
 
 
-@functools.cache
 def has_fused_products() -> bool:
     """Whether the machine multiplies and adds in one instruction."""
-    features = cpu_target.target_context.codegen()._get_host_cpu_features().split(",")
-    return "+fma" in features or platform.machine() in ("arm64", "aarch64")
+    return "+fma" in _features() or platform.machine() in ("arm64", "aarch64")
 
 
 @functools.cache
 def _vectors() -> tuple[bool, bool]:
     """Whether there is AVX, and whether vectors are of 512 bits."""
-    codegen = cpu_target.target_context.codegen()
-    features = codegen._get_host_cpu_features().split(",")
-    return "+avx" in features, "+avx512f" in features and codegen._get_host_cpu_name().startswith("znver")
+    name = cpu_target.target_context.codegen()._get_host_cpu_name()
+    return "+avx" in _features(), "+avx512f" in _features() and name.startswith("znver")
+
+
+@functools.cache
+def _features() -> frozenset[str]:
+    """What LLVM says that the processor has, as "+fma"."""
+    return frozenset(cpu_target.target_context.codegen()._get_host_cpu_features().split(","))
 
 
 def is_on() -> bool:
@@ -306,7 +308,7 @@ class Unrolling:
                 continue
             count += op in _OPERATIONS
             if isinstance(value, ir.Expr) and op == "call":
-                has_sum = has_sum or _key_of(self._type_of(value.func.name)) in _IN_ANY_ORDER
+                has_sum = has_sum or _key_of(self._type_of(value.func.name)) in IN_ANY_ORDER
             if op in ("getitem", "call") or not looked_up.isdisjoint(names):
                 looked_up.add(target)
             if op == "iternext" or target in looked_up or not changing.isdisjoint(names):

@@ -81,3 +81,6 @@ def reassociable_max(best: float, item: float) -> float:
 def reassociable_min(best: float, item: float) -> float:
     """The lesser one, or nan if one is, among such numbers."""
     return item if item < best or item != item else best
+
+
+IN_ANY_ORDER = (reassociable_add, reassociable_sub, reassociable_max, reassociable_min)

@@ -14,12 +14,10 @@ import numpy as np
 from numba import types
 
 from adjit.errors import InternalError
-from adjit.runtime.library import reassociable_add, reassociable_max, reassociable_min, reassociable_sub
+from adjit.runtime.library.hints import IN_ANY_ORDER
 from adjit.transform import ir
 from adjit.transform.ir.printing import op_text, region_text
 from adjit.transform.ir.types import slice_type, transposed_type
-
-_OF_ONE_TYPE = (reassociable_add, reassociable_sub, reassociable_max, reassociable_min)
 
 
 def verify(function: ir.Function) -> None:
@@ -154,7 +152,7 @@ class _Verifier:
                 self.integers("the extent", [op.out])
             case ir.Call(callee=ir.select, args=(_, yes, no), outs=(out,)):
                 self.same_types("a choice", (yes, no), (out, out))
-            case ir.Call(callee=callee, args=(one, other), outs=(out,)) if callee in _OF_ONE_TYPE:
+            case ir.Call(callee=callee, args=(one, other), outs=(out,)) if callee in IN_ANY_ORDER:
                 self.same_types("a sum in any order", (one, other), (out, out))
             case ir.Load():
                 self.element(op.array, op.index, op.out)

@@ -54,12 +54,13 @@ def fuse_products(function: ir.Function, values: Sequence[int], exact: Sequence[
     }
     if not products and not any(isinstance(op, ir.AddProduct) for op in function.body.inside):
         return function
-    aliases, uses = function.analysis(Aliases), function.analysis(Uses)
+    aliases = function.analysis(Aliases)
     rounded = Roundings(function, aliases, exact)
     in_order = rounded if list(values) == list(exact) else Roundings(function, aliases, values)
 
     def factors(product: ir.Operand, op: ir.Op) -> Sequence[ir.Operand] | None:
         """What is multiplied for this operation alone."""
+        uses = function.analysis(Uses)
         is_own = uses.users[product] == [op] and product not in uses.held
         return products[product] if is_own and all(f.type == product.type for f in products[product]) else None
 
@@ -89,4 +90,5 @@ def fuse_products(function: ir.Function, values: Sequence[int], exact: Sequence[
             return (dataclasses.replace(op, callee=_FUSED[op.callee]),)
         return (op,)
 
-    return eliminate_dead(ir.with_body(function, ir.rewritten(function.body, fused)))
+    made = ir.with_body(function, ir.rewritten(function.body, fused))
+    return made if in_order is rounded else eliminate_dead(made)

@@ -82,7 +82,7 @@ def by_content(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -
 def open_alike(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -> tuple[Structure | None, Value, Value]:
     """How both are put together, and what is in each: no more is opened than makes them alike, so that lists and
     objects in them which are the same ones stay these."""
-    for read in (_as_it_is, open_reference, dereference):
+    for read in _OPENING:
         values = read(*one), read(*other)
         found = both_shapes(ctx, *map(structure, values))
         if found is not None:
@@ -92,6 +92,9 @@ def open_alike(ctx: Context, one: tuple[Env, Value], other: tuple[Env, Value]) -
 
 def _as_it_is(env: Env, value: Value) -> Value:
     return value
+
+
+_OPENING = (_as_it_is, open_reference, dereference)  # how a value is read, each time with more of what is in it
 
 
 def note_copies(ctx: Context, env: Env, value: Value, content: Value | None) -> None:
@@ -197,11 +200,12 @@ def unified(shape: Structure, one: ir.Operand, other: ir.Operand) -> types.Type 
 
 def in_list(env: Env, shape: Structure, value: Value | None) -> Value | None:
     """A value that is put together like `shape`, which tells what is in a list, or which list it is."""
-    for read in (_as_it_is, open_reference):
+    found = value
+    for read in _OPENING:
         found = None if value is None else read(env, value)
         if found is None or shape in (structure(found), joint(shape, structure(found), chooses=True)):
-            return found
-    return None if value is None else dereference(env, value)
+            break
+    return found
 
 
 def converted(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:

@@ -733,17 +733,7 @@ _LIBRARIES = ("numpy", "math", "cmath", "scipy", "random", "builtins", "functool
 
 
 def _is_of_library(callee: Any) -> bool:
-    return home_of(callee).split(".")[0] in (
-        "numpy",
-        "math",
-        "cmath",
-        "scipy",
-        "random",
-        "builtins",
-        "functools",
-        "itertools",
-        "collections",
-    )
+    return home_of(callee).split(".")[0] in _LIBRARIES
 
 
 def _takes_arrays(callee: Any) -> bool:
