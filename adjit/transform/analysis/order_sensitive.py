@@ -23,6 +23,7 @@ from adjit.runtime import vectormath
 from adjit.runtime.library import check_apart, check_output, check_separate, reassociable_add, reassociable_sub
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, names_given
+from adjit.transform.analysis.signs import Signs
 
 _OF_PLACES = (check_apart, check_output, check_separate)  # which look at where arrays are, and not at what is there
 
@@ -126,9 +127,17 @@ class _Decisions(Reach):
                 yield from op.args
 
 
+class _FarFromZero(Signs):
+    """Numbers that stay positive when what is squared in them is rounded otherwise, to 1e-17 in the place of 0."""
+
+    least = 1e-20
+
+
 class Roundings(Reach):
     """Everything that flows into the yields at `positions`, into a decision, or into a function that is not smooth
-    everywhere, such as a root: what is 0 there must not be 1e-17. `quotients`: what is divided by counts, too."""
+    everywhere, such as a root: what is 0 there must not be 1e-17. `quotients`: what is divided by counts, too. A root
+    of what is positive, and a quotient by it, is smooth.
+    """
 
     def __init__(
         self, function: ir.Function, aliases: Aliases, positions: Collection[int] = (), quotients: bool = True
@@ -139,7 +148,11 @@ class Roundings(Reach):
     def _ends(self, ops: Collection[ir.Op]) -> Iterator[ir.Operand]:
         yield from super()._ends(ops)
         for op in ops:
-            yield from _told_apart(op, self._quotients)
+            told_apart = _told_apart(op, self._quotients)
+            if told_apart and isinstance(op, ir.Call) and _is_one(op, _SMOOTH_ABOVE_ZERO):
+                signs = self._function.analysis(_FarFromZero)
+                told_apart = [operand for operand in told_apart if not signs.is_positive(operand, op)]
+            yield from told_apart
 
 
 def _told_apart(op: ir.Op, quotients: bool) -> Sequence[ir.Operand]:
@@ -161,6 +174,11 @@ _SMOOTH: set[object] = {operator.add, operator.sub, operator.mul, operator.neg, 
 _SMOOTH |= {reassociable_add, reassociable_sub, *_OF_PLACES}
 for _name in ("exp", "exp2", "expm1", "sin", "cos", "sinh", "cosh", "tanh", "erf", "erfc"):
     _SMOOTH |= {getattr(module, _name) for module in (math, np, vectormath) if hasattr(module, _name)}
+
+# of what is positive: `sqrt(dx * dx + dy * dy + 0.01)`
+_SMOOTH_ABOVE_ZERO: set[object] = {operator.truediv, operator.pow, abs}
+for _name in ("sqrt", "cbrt", "log", "log2", "log10"):
+    _SMOOTH_ABOVE_ZERO |= {getattr(module, _name) for module in (math, np, vectormath) if hasattr(module, _name)}
 
 # What of floats is a float again, and no smooth function of them. That something is nan is so in any order.
 _STEPS: set[object] = {math.floor, math.ceil, math.trunc, np.floor, np.ceil, np.trunc, np.rint, np.round, np.around}

@@ -6,6 +6,8 @@ In: a function. Out: `Signs`, by what a number is made of, and by the tests that
         return 0.0
     return np.sqrt(x)           x is positive here
     np.log(1.0 + y * y)         and so is this, whatever y is
+    for d in offsets:
+        q += d * d              q is at least zero, and so is what an array has of which all elements are such
 
 What is nan counts as whatever a test that is not passed says: `not (x <= 0)` holds of it.
 """
@@ -15,10 +17,12 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
+from adjit.runtime.library import reassociable_add
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 
@@ -30,7 +34,7 @@ _NOT_NEGATIVE = (
     math.hypot, np.hypot,
 )  # fmt: skip
 _AT_LEAST_ONE = (math.cosh, np.cosh)
-_SUMS = (operator.add, np.add)
+_SUMS = (operator.add, np.add, reassociable_add)
 _PRODUCTS = (operator.mul, np.multiply)
 _QUOTIENTS = (operator.truediv, np.divide)
 _POWERS = (operator.pow, np.power, math.pow)
@@ -47,6 +51,11 @@ _TESTS = {
 _OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<", "==": "!=", "!=": "=="}
 _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">=", "==": "==", "!=": "!="}
 
+# what is known of a number wherever it is, or of all elements of an array
+UNKNOWN, AT_LEAST_ZERO, POSITIVE = range(3)
+
+_FOLLOWED = (ir.Load, ir.Copy, ir.Store, ir.Alloc, ir.If, ir.For, ir.While)
+
 # a number, and that it is positive, or just not zero
 _Fact = tuple[Hashable, str]
 _Facts = frozenset[_Fact]
@@ -54,7 +63,11 @@ _Holds = Callable[[ir.Operand, _Facts, int], bool]
 
 
 class Signs:
+    # constants up to here count as zero
+    least = 0.0
+
     def __init__(self, function: ir.Function):
+        self._function = function
         self._made = function.body.made
         self._aliases = function.analysis(Aliases)
         self._facts: dict[ir.Op, _Facts] = {}
@@ -130,14 +143,14 @@ class Signs:
 
     def _is_positive(self, operand: ir.Operand, facts: _Facts, depth: int) -> bool:
         if isinstance(operand, ir.Const):
-            return not ir.is_array(operand) and bool(operand.value > 0)
+            return self._level(operand) == POSITIVE
         if (self._key(operand), ">") in facts:
             return True
         if (self._key(operand), "!=") in facts and self._is_at_least_zero(operand, facts, depth):
             return True
         op = self._made.get(operand)
-        if depth == 0 or op is None:
-            return False
+        if depth == 0 or isinstance(op, ir.Load | ir.For | None):
+            return self._level(operand) == POSITIVE
         return self._of_sides(op, operand, facts, depth, self._is_positive) or (
             isinstance(op, ir.Call) and self._makes_positive(op, facts, depth - 1)
         )
@@ -159,12 +172,12 @@ class Signs:
 
     def _is_at_least_zero(self, operand: ir.Operand, facts: _Facts, depth: int) -> bool:
         if isinstance(operand, ir.Const):
-            return not ir.is_array(operand) and bool(operand.value >= 0)
+            return self._level(operand) >= AT_LEAST_ZERO
         if (self._key(operand), ">") in facts:
             return True
         op = self._made.get(operand)
-        if depth == 0 or op is None:
-            return False
+        if depth == 0 or isinstance(op, ir.Load | ir.For | None):
+            return self._level(operand) >= AT_LEAST_ZERO
         return self._of_sides(op, operand, facts, depth, self._is_at_least_zero) or (
             isinstance(op, ir.Call) and self._makes_none_below_zero(op, facts, depth - 1)
         )
@@ -192,6 +205,70 @@ class Signs:
             holds(side, facts.union(self._told(condition, is_first, facts, depth - 1)), depth - 1)
             for side, is_first in zip(sides, (True, False), strict=True)
         )
+
+    # ------------------------------------------------------------------------------------------ what holds everywhere
+
+    def _level(self, operand: ir.Operand) -> int:
+        if isinstance(operand, ir.Const):
+            if ir.is_array(operand) or not operand.value >= 0:
+                return UNKNOWN
+            return POSITIVE if operand.value > self.least else AT_LEAST_ZERO
+        return self._levels.get(operand, UNKNOWN)
+
+    @cached_property
+    def _levels(self) -> dict[ir.Operand, int]:
+        """The most that no operation says otherwise of: so what goes round a loop is."""
+        makers: dict[ir.Operand, list[tuple[ir.Op, Sequence[ir.Operand]]]] = {}
+        users: dict[ir.Operand, list[ir.Operand]] = {}
+        for op in self._function.body.inside:
+            for out, of in makers_in(op, self._aliases.find):
+                makers.setdefault(out, []).append((op, of))
+                for operand in of:
+                    users.setdefault(operand, []).append(out)
+        levels = self._levels = dict.fromkeys(makers, POSITIVE)
+        levels.update((self._aliases.find(arg), UNKNOWN) for arg in self._function.body.args)
+        waiting = list(makers)
+        while waiting:
+            out = waiting.pop()
+            level = min(self._level_of(op, of) for op, of in makers[out])
+            if level < levels[out]:
+                levels[out] = level
+                waiting += users.get(out, ())
+        return levels
+
+    def _level_of(self, op: ir.Op, of: Sequence[ir.Operand]) -> int:
+        """What is known of what an operation makes of these."""
+        levels = list(map(self._level, of))
+        if not isinstance(op, ir.Call):
+            return min(levels, default=POSITIVE) if isinstance(op, _FOLLOWED) else UNKNOWN
+        if op.callee in _AT_LEAST_ONE:
+            return POSITIVE
+        if op.callee in _GREATER or (op.callee in _SUMS and UNKNOWN not in levels):
+            return max(levels)
+        if op.callee in (*_PRODUCTS, *_QUOTIENTS, *_LESS):
+            level = min(levels)
+        elif op.callee in (*_POWERS, math.sqrt, np.sqrt, ir.cast):
+            level = levels[0]
+        else:
+            level = min(levels[1:]) if op.callee is ir.select else UNKNOWN
+        return max(level, AT_LEAST_ZERO) if op.callee in _NOT_NEGATIVE or is_square(op) else level
+
+
+def makers_in(op: ir.Op, find: Callable[[ir.Operand], ir.Operand]) -> Iterator[tuple[ir.Operand, Sequence[ir.Operand]]]:
+    """The numbers and memory that an operation makes or stores into, with what they are made of."""
+    if isinstance(op, ir.Call):
+        yield from ((find(out), op.args) for out in op.outs)
+    elif isinstance(op, ir.Load | ir.Copy):
+        yield find(op.out), (find(op.operands[0]),)
+    elif isinstance(op, ir.Store):
+        yield find(op.array), (op.value,)
+    elif isinstance(op, ir.Alloc):
+        yield find(op.out), () if op.fill is None else (op.fill,)
+    elif isinstance(op, ir.If | ir.For | ir.While):
+        yield from ((name, of) for name, *of in ir.joined(op) if not ir.is_reference(name))
+    elif not isinstance(op, ir.VIEWS):
+        made = (*op.results, *(() if op.memory_written is None else (op.memory_written,)))
+        yield from ((find(out), ()) for out in made)
 
 
 def is_square(op: ir.Call) -> bool:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.signs import Signs, is_square
+from adjit.transform.analysis.signs import Signs, is_square, makers_in
 
 _SUMS = (operator.add, np.add)
 _SCALED = (operator.mul, np.multiply, operator.truediv, np.divide)
@@ -46,9 +46,9 @@ class Squares:
 
     def _find_all(self, function: ir.Function) -> None:
         """All that no operation says otherwise of: what goes round a loop counts as long as nothing else goes in."""
-        made: dict[ir.Operand, list[tuple[ir.Op, tuple[ir.Operand, ...]]]] = {}
+        made: dict[ir.Operand, list[tuple[ir.Op, Sequence[ir.Operand]]]] = {}
         for op in function.body.inside:
-            for out, of in self._makers(op):
+            for out, of in makers_in(op, self._find):
                 made.setdefault(out, []).append((op, of))
         given = {self._find(a) for a in function.body.args}
         self._found = {out for out in made if out not in given}
@@ -58,27 +58,7 @@ class Squares:
                 if not all(self._is_one(op, of) for op, of in made[out]):
                     self._found.discard(out)
 
-    def _makers(self, op: ir.Op) -> Iterator[tuple[ir.Operand, tuple[ir.Operand, ...]]]:
-        """The numbers and memory that an operation makes or stores into, with what has to be such for that."""
-        if isinstance(op, ir.Call):
-            yield from ((self._find(out) if ir.is_reference(out) else out, op.args) for out in op.outs)
-        elif isinstance(op, ir.Store):
-            yield self._find(op.array), (op.value,)
-        elif isinstance(op, ir.Load):
-            yield op.out, (self._find(op.array),)
-        elif isinstance(op, ir.Copy):
-            yield self._find(op.out), (self._find(op.source),)
-        elif isinstance(op, ir.Alloc):
-            yield self._find(op.out), () if op.fill is None else (op.fill,)
-        elif op.regions:
-            for name, *of in ir.joined(op):
-                if not ir.is_reference(name):
-                    yield name, tuple(of)
-        else:
-            # what is not followed
-            yield from ((self._find(out), (out,)) for out in op.results if not isinstance(op, ir.VIEWS))
-
-    def _is_one(self, op: ir.Op, of: tuple[ir.Operand, ...]) -> bool:
+    def _is_one(self, op: ir.Op, of: Sequence[ir.Operand]) -> bool:
         if isinstance(op, ir.Call):
             return self._makes_one(op)
         if op.regions or isinstance(op, ir.Store | ir.Load | ir.Copy | ir.Alloc):

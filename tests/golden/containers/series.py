@@ -1,4 +1,3 @@
-import numpy as np
 from numba import njit
 
 
@@ -35,13 +34,8 @@ def series_grad(x, tolerance):
             position -= 1
             # L105: term *= x / k
             k = k_tape[position]
-            term_bar_2 = x / k * term_bar
-            is_zero = term_bar == 0.0
-            quotient_bar = term * term_bar
-            quotient_bar = 0.0 if is_zero & np.isnan(quotient_bar) else quotient_bar
-            x_bar_2 = quotient_bar / k
-            x_bar += 0.0 if (quotient_bar == 0.0) & np.isnan(x_bar_2) else x_bar_2
-            term_bar = 0.0 if is_zero & np.isnan(term_bar_2) else term_bar_2
+            x_bar += term * term_bar / k
+            term_bar *= x / k
         # L103: yield term
         if not is_not:
             term_bar += 1.0

@@ -57,11 +57,11 @@ def memory_cell_grad(signal, weight, bias):
             state_tape_strip[k] = state
             output_tape_strip[k] = output
             # return 1.0 / (1.0 + math.exp(-x))
-            exp = math.exp(-(weight[1] * output + bias[1]))
+            exp = math.exp(-reassociable_add(bias[1], weight[1] * output))
             exp_tape_strip_3[k] = exp
             keep = 1.0 / (1.0 + exp)
             # state = keep * state + admit * math.tanh(weight[3] * signal[t])
-            state = keep * state + product_strip[k]
+            state = reassociable_add(product_strip[k], keep * state)
             # output = show * math.tanh(state)
             tanh = math.tanh(state)
             tanh_tape_strip_2[k] = tanh

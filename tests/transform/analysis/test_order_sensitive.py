@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.order_sensitive import Reach
+from adjit.transform.analysis.order_sensitive import Reach, Roundings
 from tests.transform.building import VECTOR, F, I, Program
 
 
@@ -46,3 +47,23 @@ def test_indices_and_bounds_steer():
     found = reach(p, u, values=())
     assert found.has_memory(p["k"])
     assert not found.has_memory(u)
+
+
+def told_apart(*, added, tested=False):
+    """Whether a difference counts to the last bit, of which the square and a constant have a root."""
+    p = Program(x=F, y=F)
+    difference = p.do(operator.sub, p["x"], p["y"], type=F, name="difference")
+    square = p.do(operator.mul, difference, difference, type=F)
+    total = p.do(operator.add, square, added, type=F)
+    root = p.do(math.sqrt, total, type=F)
+    results = [root, p.do(operator.gt, total, 0.5)] if tested else [root]
+    function = p.function(*results)
+    return Roundings(function, Aliases(function)).has_var(difference)
+
+
+def test_a_root_of_what_is_positive_is_smooth():
+    assert not told_apart(added=0.05)
+    assert told_apart(added=0.0)
+    assert told_apart(added=-0.05)
+    assert told_apart(added=1e-300)
+    assert told_apart(added=0.05, tested=True)

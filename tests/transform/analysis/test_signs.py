@@ -66,9 +66,32 @@ def a_cosh(x):
     return np.sqrt(np.cosh(x) * 3.0)
 
 
+def summed_in_a_loop(x):
+    total = 0.0
+    for k in range(3):
+        total += (x - k) ** 2
+    return np.sqrt(total + 0.1)
+
+
+def counted_up(x):
+    k, y = 0.0, 1.0
+    for _ in range(3):
+        k += 1.0
+        y *= math.sqrt(k * x**2 + k)
+    return y
+
+
+def elements_that_are_all_positive(x):
+    squares = np.zeros((3, 2))
+    for i in range(3):
+        squares[i] += x * x
+    return np.sum(np.sqrt(squares.T + 0.1))
+
+
 POSITIVE = [
     a_sum_with_one, an_even_power_and_more, after_a_test, after_a_test_from_the_other_side, after_what_ends_it,
-    asserted, clipped, chosen, not_zero_and_not_negative, a_cosh,
+    asserted, clipped, chosen, not_zero_and_not_negative, a_cosh, summed_in_a_loop, counted_up,
+    elements_that_are_all_positive,
 ]  # fmt: skip
 
 
@@ -123,7 +146,44 @@ def shifted_down(x):
     return np.sqrt(x * x - 1.0)
 
 
-@pytest.mark.parametrize("function", [before_its_test, on_the_wrong_side, not_far_enough, one_of_two, shifted_down])
+def summed_and_subtracted(x):
+    total = 1.0
+    for k in range(3):
+        total += (x - k) ** 2
+        if k == 1:
+            total -= 0.1
+    return np.sqrt(total)
+
+
+def exchanged_in_a_loop(x):
+    total, other = 1.0, x
+    for _ in range(3):
+        total, other = other, total
+    return np.sqrt(total)
+
+
+def elements_of_which_one_is_not(x):
+    squares = np.ones(3)
+    row = squares[1:]
+    row[0] = x
+    return np.sum(np.sqrt(squares))
+
+
+def counted_down(x):
+    k, y = 3.0, 1.0
+    while k > -1.0:
+        k -= 1.0
+        y *= math.sqrt(k * x + 2.0)
+    return y
+
+
+NOT_KNOWN = [
+    before_its_test, on_the_wrong_side, not_far_enough, one_of_two, shifted_down, summed_and_subtracted,
+    exchanged_in_a_loop, elements_of_which_one_is_not, counted_down,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", NOT_KNOWN)
 def test_not_known(function):
     assert "isnan" in tangent(function)
 
