@@ -32,7 +32,8 @@ from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.arrays import store
 from adjit.transform.frontend.values.elementwise import as_lazy
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import Value, is_array
+from adjit.transform.frontend.values.numbers import is_array
+from adjit.transform.frontend.values.values import Value
 from adjit.transform.frontend.walk.entry import BuildDerivative
 from adjit.transform.ir.types import array_type, array_type_of, typed_const, writable
 from adjit.transform.rewrite.affine_ops import Writer

@@ -25,7 +25,8 @@ from adjit.transform.derive.shadows import Beside
 from adjit.transform.frontend.values.arrays import shape_of, store
 from adjit.transform.frontend.values.elementwise import stretched
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import Value, is_array, is_number
+from adjit.transform.frontend.values.numbers import is_array, is_number
+from adjit.transform.frontend.values.values import Value
 from adjit.transform.frontend.walk.entry import BuildDerivative
 from adjit.transform.ir.types import array_type, array_type_of
 

@@ -30,7 +30,8 @@ from adjit.transform.derive.not_finite import NotFinite, is_partly_undefined
 from adjit.transform.derive.rule_bodies import Partials, is_plain_choice, no_rule, tangent_body
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.elementwise import converted, copied
-from adjit.transform.frontend.values.values import Value, is_array, is_number
+from adjit.transform.frontend.values.numbers import is_array, is_number
+from adjit.transform.frontend.values.values import Value
 from adjit.transform.frontend.walk.entry import BuildDerivative
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.rewrite.notes import Differentiated, note

@@ -32,7 +32,7 @@ from adjit.transform.derive.not_finite import NotFinite
 from adjit.transform.derive.rule_bodies import apply, is_plain_choice, no_rule, zero_like
 from adjit.transform.derive.shadows import Shadows, zeros_like
 from adjit.transform.frontend.values import scalars
-from adjit.transform.frontend.values.values import is_array, is_number
+from adjit.transform.frontend.values.numbers import is_array, is_number
 from adjit.transform.ir.types import array_type_of, typed_const, writable
 from adjit.transform.rewrite.notes import Differentiated, note
 from adjit.transform.rewrite.verified import dump

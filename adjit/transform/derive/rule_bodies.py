@@ -19,7 +19,10 @@ from adjit.transform import ir
 from adjit.transform.frontend.values.assumptions import Assumptions
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import Lazy, Static, TupleValue, Value
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import Lazy
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value
 from adjit.transform.frontend.walk.entry import BuildDerivative, Walk
 from adjit.transform.ir.types import typed_const
 from adjit.transform.source.callables import spoken

@@ -22,7 +22,7 @@ from adjit.transform.derive.activity import Activity
 from adjit.transform.derive.adjoints import Compiler
 from adjit.transform.derive.reverse import reverse
 from adjit.transform.derive.rule_bodies import tangent_body
-from adjit.transform.frontend.values.values import is_array
+from adjit.transform.frontend.values.numbers import is_array
 from adjit.transform.ir.types import array_type_of, writable
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.storage import join

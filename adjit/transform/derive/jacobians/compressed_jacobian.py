@@ -29,7 +29,7 @@ from adjit.transform.derive.directions import SUFFIX, Tangent, extents, in_memor
 from adjit.transform.derive.forward import Tangents
 from adjit.transform.derive.jacobians.jacobian import ByRows, Changed, Matrices, Numbered, Shape, together
 from adjit.transform.frontend.values import scalars
-from adjit.transform.frontend.values.values import dtype
+from adjit.transform.frontend.values.numbers import dtype
 from adjit.transform.frontend.walk.entry import BuildDerivative
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 

@@ -43,7 +43,7 @@ from adjit.transform.derive.jacobians.multi_seed import Copies, repeated
 from adjit.transform.derive.rule_bodies import context
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.arrays import allocated_part
-from adjit.transform.frontend.values.values import dtype
+from adjit.transform.frontend.values.numbers import dtype
 from adjit.transform.frontend.walk.entry import BuildDerivative, without_comments
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.source.derivative import WIDEST

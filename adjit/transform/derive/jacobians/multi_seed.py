@@ -25,7 +25,8 @@ from adjit.transform.analysis.order_sensitive import steering
 from adjit.transform.derive.activity import Activity
 from adjit.transform.derive.batching import Along
 from adjit.transform.derive.directions import Directions, NotTogether, Tangent, extents
-from adjit.transform.frontend.values.values import Value, is_number
+from adjit.transform.frontend.values.numbers import is_number
+from adjit.transform.frontend.values.values import Value
 from adjit.transform.frontend.walk.entry import BuildDerivative
 from adjit.transform.ir.types import array_type_of, typed_const
 

@@ -29,7 +29,7 @@ from adjit.transform.derive.activity import is_constant
 from adjit.transform.derive.directions import Directions, Tangent, extents
 from adjit.transform.derive.forward import Tangents
 from adjit.transform.derive.rule_bodies import no_rule
-from adjit.transform.frontend.values.values import is_array, is_number
+from adjit.transform.frontend.values.numbers import is_array, is_number
 from adjit.transform.frontend.walk.entry import BuildDerivative, without_comments
 from adjit.transform.ir.types import array_type, array_type_of, list_type
 from adjit.transform.rewrite.simplify import simplify

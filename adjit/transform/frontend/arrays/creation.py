@@ -32,6 +32,7 @@ from adjit.transform.frontend.values.argument_binding import (
     takes,
 )
 from adjit.transform.frontend.values.arrays import allocated, array_of, ordered_like, shape_of, store
+from adjit.transform.frontend.values.dictionaries import Record
 from adjit.transform.frontend.values.elementwise import (
     as_lazy,
     converted,
@@ -44,20 +45,10 @@ from adjit.transform.frontend.values.elementwise import (
 from adjit.transform.frontend.values.fold import structured_dtype
 from adjit.transform.frontend.values.frame import Context, Frame, as_index, wrap
 from adjit.transform.frontend.values.library_calls import whole_call, with_options
-from adjit.transform.frontend.values.values import (
-    Complex,
-    Index,
-    Lazy,
-    Number,
-    Record,
-    Static,
-    TupleValue,
-    Value,
-    dtype,
-    is_array,
-    is_complex,
-    is_scalar,
-)
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import Complex, Index, Lazy, Number, dtype, is_array, is_complex, is_scalar
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value
 from adjit.transform.ir.types import complex_of as complex_type
 from adjit.transform.ir.types import dtype_of
 from adjit.transform.source.external_reads import is_defined
@@ -223,7 +214,7 @@ def _array(frame: Frame, value: Value, kind: Value | None = None) -> Value:
 def _of_object(frame: Frame, value: Value) -> Value:
     """The array that an object says that it is."""
     is_object = isinstance(value, Record) and value.of not in (None, np.record)
-    if not is_object or not is_defined(class_of(value.of), "__array__"):  # type: ignore[union-attr, arg-type]
+    if not is_object or not is_defined(class_of(value.of), "__array__"):  # type: ignore[union-attr]
         return value
     return frame.ctx.call(frame, frame.ctx.attribute(frame, value, "__array__"), [], {})
 

@@ -17,7 +17,10 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.frontend.values.elementwise import converted
 from adjit.transform.frontend.values.frame import Frame, wrap
-from adjit.transform.frontend.values.values import Complex, Static, TupleValue, Value, dtype, is_array, ndim
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import Complex, dtype, is_array, ndim
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value
 
 ON_GRIDS = (type(np.r_), type(np.c_), type(np.mgrid), type(np.ogrid))
 

@@ -40,16 +40,12 @@ from adjit.transform.frontend.values.elementwise import (
 from adjit.transform.frontend.values.evaluation_order import inserted, is_overwritten
 from adjit.transform.frontend.values.frame import KEPT, Context
 from adjit.transform.frontend.values.library_calls import whole_call
-from adjit.transform.frontend.values.values import (
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import (
     Complex,
     Index,
     Lazy,
     Number,
-    SliceValue,
-    Static,
-    TupleValue,
-    Value,
-    describe,
     dtype,
     is_array,
     is_complex,
@@ -58,6 +54,9 @@ from adjit.transform.frontend.values.values import (
     is_scalar,
     ndim,
 )
+from adjit.transform.frontend.values.ranges import SliceValue
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import complex_of, is_integer
 
 

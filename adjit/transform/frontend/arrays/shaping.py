@@ -45,19 +45,10 @@ from adjit.transform.frontend.values.elementwise import (
     stretched,
 )
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.values import (
-    Complex,
-    Flat,
-    Lazy,
-    Number,
-    Static,
-    TupleValue,
-    Value,
-    dtype,
-    is_array,
-    is_complex,
-    ndim,
-)
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import Complex, Flat, Lazy, Number, dtype, is_array, is_complex, ndim
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value
 from adjit.transform.ir.types import Layout, array_type, array_type_of, slice_type, transposed_type
 
 

@@ -13,7 +13,10 @@ from adjit.transform import ir
 from adjit.transform.frontend.arrays.indexing import accumulate, resolve
 from adjit.transform.frontend.values.argument_binding import bound
 from adjit.transform.frontend.values.frame import Frame
-from adjit.transform.frontend.values.values import Static, Value, describe, is_array, is_tuple
+from adjit.transform.frontend.values.lists import is_tuple
+from adjit.transform.frontend.values.numbers import is_array
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value, describe
 
 
 def updated_at(frame: Frame, ufunc: np.ufunc, args: list[Value], named: dict[str, Value]) -> Value:

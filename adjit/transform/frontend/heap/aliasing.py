@@ -14,22 +14,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from adjit.transform.frontend.values.assumptions import Restart
+from adjit.transform.frontend.values.cells import ItemRef, Ref, View
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, is_mutable
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import (
-    GrowableList,
-    ItemRef,
-    Record,
-    Ref,
-    Row,
-    RuntimeDict,
-    Structure,
-    TupleValue,
-    Value,
-    View,
-    Zip,
-    describe,
-    is_mutable,
-)
+from adjit.transform.frontend.values.lists import GrowableList, Row, TupleValue
+from adjit.transform.frontend.values.ranges import Zip
+from adjit.transform.frontend.values.values import Structure, Value, describe
 
 
 def note_escape(ctx: Context, value: Value) -> None:

@@ -16,8 +16,10 @@ from typing import NamedTuple
 from adjit.transform import ir
 from adjit.transform.frontend.heap.references import EMPTY, FRESH, LEFT, new_cell
 from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.values.cells import ItemRef, Ref
 from adjit.transform.frontend.values.frame import Context, Frame
-from adjit.transform.frontend.values.values import ItemRef, Ref, Static, Stream, Value, as_stream
+from adjit.transform.frontend.values.statics import Static, Stream, as_stream
+from adjit.transform.frontend.values.values import Value
 
 COUNTED = "%counted"  # how many items were taken, before a number
 

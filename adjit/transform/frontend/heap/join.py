@@ -18,28 +18,20 @@ from adjit.transform import ir
 from adjit.transform.frontend.heap import aliasing, lists
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.assumptions import Restart
+from adjit.transform.frontend.values.cells import Ref
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, as_table, open_reference
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.unions import number, renumbered
+from adjit.transform.frontend.values.lists import GrowableList, TupleValue
+from adjit.transform.frontend.values.numbers import Complex
+from adjit.transform.frontend.values.statics import Static, may_be_chosen
+from adjit.transform.frontend.values.structures import apart, joint
+from adjit.transform.frontend.values.unions import Optional, Union, number, renumbered
 from adjit.transform.frontend.values.values import (
-    Complex,
-    GrowableList,
-    Optional,
-    Record,
-    Ref,
-    RuntimeDict,
-    Static,
     Structure,
-    TupleValue,
-    Union,
     Value,
-    apart,
-    as_table,
     dereference,
-    joint,
     leaf_count,
     leaves_of,
-    may_be_chosen,
-    open_reference,
     parts_of,
     structure,
 )

@@ -27,45 +27,27 @@ from adjit.transform.frontend.heap.aliasing import puts_away_items, shares_items
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.arrays import allocated_part, array_of, shape_of, store
 from adjit.transform.frontend.values.assumptions import Restart
+from adjit.transform.frontend.values.cells import Ref
 from adjit.transform.frontend.values.checks import require, require_equal
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
 from adjit.transform.frontend.values.elementwise import as_lazy, check_fits, copied, materialise, store_all
 from adjit.transform.frontend.values.fold import constant, is_texts, items_of_texts
 from adjit.transform.frontend.values.frame import ANYWHERE, ITEM, ITEMS, KEPT, Context, wrap
 from adjit.transform.frontend.values.invariant_extents import varies
+from adjit.transform.frontend.values.lists import ROW, GrowableList, List, Ragged, Row, TupleValue, is_list, items_in
+from adjit.transform.frontend.values.numbers import Complex, Flat, Number, dtype, is_array, is_number, operands_in
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.structures import is_put_together, item_apart, item_of, joint
 from adjit.transform.frontend.values.values import (
     LEAF,
-    ROW,
-    Complex,
-    Flat,
-    GrowableList,
     Hole,
-    List,
-    Number,
-    Ragged,
-    Record,
-    Ref,
-    Row,
-    RuntimeDict,
-    Static,
     Structure,
-    TupleValue,
     Value,
     describe,
-    dtype,
-    is_array,
-    is_list,
-    is_number,
-    is_put_together,
-    item_apart,
-    item_of,
-    items_in,
-    joint,
     leaf_count,
     leaves_of,
-    operands_in,
     parts_of,
     structure,
-    view_of,
 )
 from adjit.transform.ir.types import array_type
 
@@ -92,7 +74,7 @@ def contents(ctx: Context, value: Value) -> Value:
     if not isinstance(value, RuntimeDict):
         return value
     if value.kind == "dict":
-        return view_of(value, "keys")
+        return value.view("keys")
     if value.kind == "iterator":
         raise ctx.unsupported("an iterator in this place", "Loop over it, call next, or make a list of it.")
     if value.kind == "deque":

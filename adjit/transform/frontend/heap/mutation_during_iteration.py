@@ -17,21 +17,13 @@ import libcst as cst
 
 from adjit.transform import ir
 from adjit.transform.frontend.values.assumptions import Restart
+from adjit.transform.frontend.values.cells import Container, ItemRef, Ref, View
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
 from adjit.transform.frontend.values.frame import Context, Frame
-from adjit.transform.frontend.values.values import (
-    Container,
-    GrowableList,
-    ItemRef,
-    Record,
-    Ref,
-    RuntimeDict,
-    TupleValue,
-    Value,
-    View,
-    Zip,
-    as_stream,
-    describe,
-)
+from adjit.transform.frontend.values.lists import GrowableList, TupleValue
+from adjit.transform.frontend.values.ranges import Zip
+from adjit.transform.frontend.values.statics import as_stream
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.source.syntax import contains
 
 STORED, RESIZED = "stored", "resized"  # how a list is changed in a loop that runs through it

@@ -18,22 +18,13 @@ import numpy as np
 from adjit.transform import ir
 from adjit.transform.frontend.heap.lists import as_array
 from adjit.transform.frontend.heap.references import item
+from adjit.transform.frontend.values.dictionaries import Record
 from adjit.transform.frontend.values.frame import Context, as_index, wrap
-from adjit.transform.frontend.values.values import (
-    COMPLEX,
-    LEAF,
-    Complex,
-    GrowableList,
-    Record,
-    SliceValue,
-    Static,
-    Structure,
-    TupleValue,
-    Value,
-    is_number,
-    operands_in,
-    stands_for,
-)
+from adjit.transform.frontend.values.lists import GrowableList, TupleValue
+from adjit.transform.frontend.values.numbers import COMPLEX, Complex, is_number, operands_in
+from adjit.transform.frontend.values.ranges import SliceValue
+from adjit.transform.frontend.values.statics import Static, stands_for
+from adjit.transform.frontend.values.values import LEAF, Structure, Value
 
 
 def is_records(value: Value) -> bool:

@@ -33,6 +33,8 @@ from adjit.transform.frontend.heap.lists import (
 from adjit.transform.frontend.heap.mutation_during_iteration import sees_change
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.assumptions import Restart
+from adjit.transform.frontend.values.cells import COPIED, MADE_BEFORE, Container, Copied, ItemRef, Poison, Ref, View
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, is_mutable
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.frame import (
     ITEM,
@@ -41,37 +43,12 @@ from adjit.transform.frontend.values.frame import (
     Context,
     Frame,
 )
-from adjit.transform.frontend.values.values import (
-    COPIED,
-    MADE_BEFORE,
-    Container,
-    Copied,
-    GrowableList,
-    ItemRef,
-    List,
-    Poison,
-    Record,
-    Ref,
-    RuntimeDict,
-    Static,
-    Structure,
-    TupleValue,
-    Union,
-    Value,
-    View,
-    as_stream,
-    dereference,
-    describe,
-    dtype,
-    is_array,
-    is_list,
-    is_mutable,
-    is_number,
-    is_tuple,
-    operands_in,
-    ragged,
-    view_of,
-)
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple
+from adjit.transform.frontend.values.numbers import dtype, is_array, is_number, operands_in
+from adjit.transform.frontend.values.statics import Static, as_stream
+from adjit.transform.frontend.values.structures import with_own_extents
+from adjit.transform.frontend.values.unions import Union
+from adjit.transform.frontend.values.values import Structure, Value, dereference, describe
 from adjit.transform.ir.types import array_type
 
 
@@ -110,7 +87,7 @@ def read_items(frame: Frame, value: Value) -> Value:
     if isinstance(value, ItemRef):
         return item_now(frame, value)
     if isinstance(value, View) and isinstance(value.cell, ItemRef):
-        return view_of(item_now(frame, value.cell), value.part)
+        return value.of(item_now(frame, value.cell))
     return value.mapped(functools.partial(read_items, frame)) if _is_open(value) else value
 
 
@@ -137,7 +114,7 @@ def latest(frame: Frame, value: Value) -> Value:
         return value.mapped(functools.partial(latest, frame))
     cell = value.cell if is_mutable(value) else None
     if isinstance(value, Record) and isinstance(cell, View):
-        return view_of(latest(frame, state_of(frame, cell.cell)), cell.part)
+        return cell.of(latest(frame, state_of(frame, cell.cell)))
     if isinstance(cell, Ref) or (
         isinstance(cell, ItemRef) and frame.ctx.assumed.items_change and cell.cell is not None
     ):
@@ -148,7 +125,7 @@ def latest(frame: Frame, value: Value) -> Value:
 def current_view(frame: Frame, value: Value) -> Value:
     """The same, and of a view of a dictionary what that shows now."""
     cell = value.cell if isinstance(value, TupleValue | GrowableList) else None
-    return view_of(state_of(frame, cell.cell), cell.part) if isinstance(cell, View) else latest(frame, value)
+    return cell.of(state_of(frame, cell.cell)) if isinstance(cell, View) else latest(frame, value)
 
 
 def _items_at(frame: Frame, place: ItemRef) -> GrowableList | Poison:
@@ -407,7 +384,7 @@ def _other_length(old: Value, new: Value) -> bool:
 def _with_rows(shape: Structure, path: Sequence[int]) -> Structure:
     """How items are put together of which the list at that place may have any length."""
     if not path:
-        return ragged(shape)
+        return with_own_extents(shape)
     k = path[0]
     return shape.with_members(*shape.items[:k], _with_rows(shape.items[k], path[1:]), *shape.items[k + 1 :])
 

@@ -49,38 +49,18 @@ from adjit.transform.frontend.operations.seeded_generators import seeded, seeded
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.argument_binding import Handler, operands_of, takes
 from adjit.transform.frontend.values.arrays import shape_of
+from adjit.transform.frontend.values.cells import Container
 from adjit.transform.frontend.values.checks import require, require_equal
+from adjit.transform.frontend.values.dictionaries import Record, any_order
 from adjit.transform.frontend.values.elementwise import converted, elementwise, materialise, operand, stretched, total
 from adjit.transform.frontend.values.fold import execute
 from adjit.transform.frontend.values.frame import Context, Frame, as_index, static_items, wrap
-from adjit.transform.frontend.values.unions import functions_in, is_text
-from adjit.transform.frontend.values.values import (
-    ENDLESS,
-    Complex,
-    Container,
-    GrowableList,
-    NdIndex,
-    Number,
-    Range,
-    Record,
-    SliceValue,
-    Static,
-    TupleValue,
-    Union,
-    Value,
-    Zip,
-    as_stream,
-    describe,
-    dtype,
-    is_array,
-    is_list,
-    is_number,
-    is_numeric,
-    is_tuple,
-    ndim,
-    stands_for,
-    unordered,
-)
+from adjit.transform.frontend.values.lists import GrowableList, TupleValue, is_list, is_tuple
+from adjit.transform.frontend.values.numbers import Complex, Number, dtype, is_array, is_number, is_numeric, ndim
+from adjit.transform.frontend.values.ranges import ENDLESS, NdIndex, Range, SliceValue, Zip
+from adjit.transform.frontend.values.statics import Static, as_stream, stands_for
+from adjit.transform.frontend.values.unions import Union, functions_in, is_text
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import const, is_integer, is_small_integer, typed_const
 from adjit.transform.source.external_reads import is_defined
 from adjit.transform.source.marks import Checkpointed, checkpoint
@@ -294,7 +274,7 @@ def _list_builtin(frame: Frame, value: Value | None) -> Value:
 
 def _sum_builtin(frame: Frame, value: Value, start: Value | None) -> Value:
     ctx = frame.ctx
-    value = unordered(value)
+    value = any_order(value)
     has_objects = isinstance(value, GrowableList) and (isinstance(value.item, Record) or is_tuple(value.item))
     if has_objects or not (start is None or is_number(start)):
         # what `+` of the items says

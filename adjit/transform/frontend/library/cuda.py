@@ -35,7 +35,10 @@ from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import bound, dtype_argument
 from adjit.transform.frontend.values.elementwise import operand, where
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.values import Static, TupleValue, Value, describe, dtype, is_array, ndim
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import dtype, is_array, ndim
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import array_type
 from adjit.transform.source.parsing import FunctionSource
 

@@ -54,32 +54,16 @@ from adjit.transform.frontend.operations.records import (
 )
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.argument_binding import Handler, takes
+from adjit.transform.frontend.values.cells import ItemRef, Ref
 from adjit.transform.frontend.values.checks import require
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, as_table
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.values import (
-    GrowableList,
-    ItemRef,
-    List,
-    Record,
-    Ref,
-    RuntimeDict,
-    SliceValue,
-    Static,
-    TupleValue,
-    Value,
-    as_table,
-    dereference,
-    describe,
-    dtype,
-    is_array,
-    is_list,
-    is_number,
-    is_numeric,
-    is_tuple,
-    parts_of,
-    view_of,
-)
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple
+from adjit.transform.frontend.values.numbers import dtype, is_array, is_number, is_numeric
+from adjit.transform.frontend.values.ranges import SliceValue
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value, dereference, describe, parts_of
 
 EMPTY = TupleValue((), is_list=True)
 COUNTS = Static(collections.Counter)  # the default of a Counter, which counts 0 of what it lacks and keeps nothing
@@ -92,7 +76,7 @@ def is_keyed(value: Value) -> bool:
 
 def members(value: RuntimeDict) -> List:
     """Its keys, members or items, in the order of insertion."""
-    found = view_of(value, "keys") if value.kind == "dict" else value.items
+    found = value.view("keys") if value.kind == "dict" else value.items
     assert isinstance(found, TupleValue | GrowableList)
     return found
 
@@ -157,7 +141,7 @@ def _is_missing(ctx: Context, place: ir.Operand) -> ir.Operand:
 
 
 def _value_at(frame: Frame, value: RuntimeDict, place: ir.Operand) -> Value:
-    whole = view_of(value, "values")
+    whole = value.view("values")
     if isinstance(whole, GrowableList):
         return item(frame.ctx, whole, place)
     assert isinstance(whole, TupleValue)
@@ -282,7 +266,7 @@ def _stored(
 
     def put() -> None:
         if not is_new_alone:
-            values = view_of(RuntimeDict("dict", whole), "values")
+            values = RuntimeDict("dict", whole).view("values")
             assert isinstance(values, GrowableList)
             changes_rows(frame.ctx, values)
             note_escape(frame.ctx, given)
@@ -376,7 +360,7 @@ def _copy(frame: Frame, value: RuntimeDict) -> Value:
 
 
 def _view(part: str) -> Callable[[Frame, RuntimeDict], Value]:
-    return lambda frame, value: view_of(value, part)
+    return lambda frame, value: value.view(part)
 
 
 def _get(frame: Frame, value: RuntimeDict, key: Value, default: Value | None = None) -> Value:
@@ -428,7 +412,7 @@ def _popitem(frame: Frame, value: RuntimeDict) -> Value:
 
 def _update(frame: Frame, value: RuntimeDict, other: Value) -> Value:
     whole = unwrap(frame.ctx, other)
-    pairs = view_of(whole, "items") if isinstance(whole, Record | RuntimeDict) else whole
+    pairs = whole.view("items") if isinstance(whole, Record | RuntimeDict) else whole
 
     def put(pair: Value) -> None:
         if not isinstance(pair, TupleValue) or len(pair.items) != 2:
@@ -452,7 +436,7 @@ def _count(frame: Frame, value: RuntimeDict, given: Value, callee: Any = operato
 
     whole = unwrap(frame.ctx, given)
     if isinstance(whole, Record | RuntimeDict) and is_keyed(whole) and as_table(whole).kind == "dict":
-        frame.ctx.for_each(frame, view_of(whole, "items"), add_pair, ())
+        frame.ctx.for_each(frame, whole.view("items"), add_pair, ())
     else:
         each = members(whole) if isinstance(whole, RuntimeDict) else whole
         frame.ctx.for_each(frame, each, lambda one: add(one, ir.integer(1)), ())

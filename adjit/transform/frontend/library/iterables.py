@@ -39,7 +39,9 @@ from adjit.transform.frontend.operations.operators import binary, both, either, 
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.argument_binding import Handler, dtype_argument, takes
 from adjit.transform.frontend.values.arrays import array_of, shape_of
+from adjit.transform.frontend.values.cells import Copied, ItemRef, Ref, View
 from adjit.transform.frontend.values.checks import require
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, any_order
 from adjit.transform.frontend.values.elementwise import (
     as_lazy,
     broadcast_shapes,
@@ -49,39 +51,11 @@ from adjit.transform.frontend.values.elementwise import (
     operand,
 )
 from adjit.transform.frontend.values.frame import Frame, as_index
-from adjit.transform.frontend.values.values import (
-    ENDLESS,
-    LEAF,
-    Copied,
-    GrowableList,
-    ItemRef,
-    List,
-    Method,
-    NdIndex,
-    Range,
-    Record,
-    Ref,
-    RuntimeDict,
-    SliceValue,
-    Static,
-    TupleValue,
-    Value,
-    View,
-    Zip,
-    as_stream,
-    dereference,
-    describe,
-    dtype,
-    is_array,
-    is_complex,
-    is_list,
-    is_number,
-    is_numeric,
-    leaves_of,
-    ndim,
-    parts_of,
-    unordered,
-)
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list
+from adjit.transform.frontend.values.numbers import dtype, is_array, is_complex, is_number, is_numeric, ndim
+from adjit.transform.frontend.values.ranges import ENDLESS, NdIndex, Range, SliceValue, Zip
+from adjit.transform.frontend.values.statics import Method, Static, as_stream
+from adjit.transform.frontend.values.values import LEAF, Value, dereference, describe, leaves_of, parts_of
 from adjit.transform.ir.types import array_type_of, const, is_integer, typed_const
 from adjit.transform.source.external_reads import is_defined
 
@@ -110,7 +84,7 @@ def _of_all(name: str) -> Handler:
     def handle(frame: Frame, value: Value) -> Value:
         combine, start = (either, False) if name == "any" else (both, True)
         found: ir.Operand = ir.boolean(start)
-        value = unordered(value)
+        value = any_order(value)
         if isinstance(value, TupleValue):
             for one in value.items:
                 found = combine(frame, found, scalars.ready(truth(frame, one)))

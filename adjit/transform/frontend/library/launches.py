@@ -31,17 +31,10 @@ from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import bound
 from adjit.transform.frontend.values.elementwise import materialise, operand
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.values import (
-    Fields,
-    Static,
-    TupleValue,
-    Value,
-    describe,
-    dtype,
-    is_array,
-    is_number,
-    parts_of,
-)
+from adjit.transform.frontend.values.lists import Fields, TupleValue
+from adjit.transform.frontend.values.numbers import dtype, is_array, is_number
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value, describe, parts_of
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import python_function, signature
 

@@ -29,32 +29,16 @@ from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.argument_binding import Handler, refused, takes
 from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.checks import require
+from adjit.transform.frontend.values.dictionaries import any_order
 from adjit.transform.frontend.values.elementwise import as_lazy, materialise, operand
 from adjit.transform.frontend.values.frame import Frame
 from adjit.transform.frontend.values.library_calls import whole_call
-from adjit.transform.frontend.values.values import (
-    ENDLESS,
-    LEAF,
-    GrowableList,
-    Index,
-    Lazy,
-    List,
-    Method,
-    Range,
-    SliceValue,
-    Static,
-    TupleValue,
-    Value,
-    as_stream,
-    describe,
-    is_array,
-    is_list,
-    is_number,
-    item_of,
-    ndim,
-    structure,
-    unordered,
-)
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list
+from adjit.transform.frontend.values.numbers import Index, Lazy, is_array, is_number, ndim
+from adjit.transform.frontend.values.ranges import ENDLESS, Range, SliceValue
+from adjit.transform.frontend.values.statics import Method, Static, as_stream
+from adjit.transform.frontend.values.structures import item_of
+from adjit.transform.frontend.values.values import LEAF, Value, describe, structure
 
 
 def written(function: Callable[..., Any]) -> Handler:
@@ -128,7 +112,7 @@ def _sorted(frame: Frame, value: Value, key: Value | None, reverse: Value | None
     is_reversed = ir.boolean(False) if reverse is None else reverse
     if not isinstance(is_reversed, ir.Const):
         raise frame.ctx.unsupported("sorted in an order that is only known at run time", "Write reverse=True.")
-    items = to_list(frame, unordered(value))
+    items = to_list(frame, any_order(value))
     keys = _keys(frame, items, key)
     known = _known_keys(keys)
     if known is not None and isinstance(items, TupleValue):
@@ -160,7 +144,7 @@ def _extreme(callee: Any) -> Handler:
         key, default = named.pop("key", None), named.pop("default", None)
         if named or not args or (default is not None and len(args) > 1):
             raise ctx.unsupported(f"{name} with these arguments", "Give an iterable, or two or more items.")
-        args = [unordered(a) for a in args]
+        args = [any_order(a) for a in args]
         if _is_none(key) and default is None:
             found = _of_numbers(frame, callee, args)
             if found is not None:

@@ -21,21 +21,13 @@ from typing import Any, NamedTuple
 import libcst as cst
 
 from adjit.transform import ir
+from adjit.transform.frontend.values.cells import MADE_TEXT, Poison
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Frame
-from adjit.transform.frontend.values.values import (
-    MADE_TEXT,
-    Poison,
-    Static,
-    TupleValue,
-    Value,
-    dereference,
-    describe,
-    is_array,
-    is_number,
-    is_tuple,
-    stands_for,
-)
+from adjit.transform.frontend.values.lists import TupleValue, is_tuple
+from adjit.transform.frontend.values.numbers import is_array, is_number
+from adjit.transform.frontend.values.statics import Static, stands_for
+from adjit.transform.frontend.values.values import Value, dereference, describe
 
 Evaluate = Callable[[Frame, cst.BaseExpression], Value]
 

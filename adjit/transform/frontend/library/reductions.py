@@ -35,20 +35,10 @@ from adjit.transform.frontend.values.elementwise import (
 )
 from adjit.transform.frontend.values.frame import Context, Frame
 from adjit.transform.frontend.values.library_calls import whole_call
-from adjit.transform.frontend.values.values import (
-    Complex,
-    Index,
-    Lazy,
-    Number,
-    SliceValue,
-    Static,
-    Value,
-    describe,
-    dtype,
-    is_array,
-    is_number,
-    ndim,
-)
+from adjit.transform.frontend.values.numbers import Complex, Index, Lazy, Number, dtype, is_array, is_number, ndim
+from adjit.transform.frontend.values.ranges import SliceValue
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import typed_const
 
 

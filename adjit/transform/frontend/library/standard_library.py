@@ -31,6 +31,8 @@ from adjit.transform.frontend.operations.operators import binary
 from adjit.transform.frontend.operations.records import Partial, method_of
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import Handler, operands_of, takes
+from adjit.transform.frontend.values.cells import Ref
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, is_mutable
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.fold import (
     BUILTINS,
@@ -43,23 +45,11 @@ from adjit.transform.frontend.values.fold import (
     is_constant,
 )
 from adjit.transform.frontend.values.frame import Frame, LocalFunction, wrap
-from adjit.transform.frontend.values.values import (
-    GrowableList,
-    Method,
-    Record,
-    Ref,
-    RuntimeDict,
-    Static,
-    TupleValue,
-    Union,
-    Value,
-    describe,
-    is_array,
-    is_list,
-    is_mutable,
-    is_number,
-    stands_for,
-)
+from adjit.transform.frontend.values.lists import GrowableList, TupleValue, is_list
+from adjit.transform.frontend.values.numbers import is_array, is_number
+from adjit.transform.frontend.values.statics import Method, Static, stands_for
+from adjit.transform.frontend.values.unions import Union
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.external_reads import inherited_attribute
 

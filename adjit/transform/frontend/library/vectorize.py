@@ -22,7 +22,9 @@ from adjit.transform.frontend.values.arrays import shape_of
 from adjit.transform.frontend.values.elementwise import broadcast_shapes, converted, expression, materialise, stretched
 from adjit.transform.frontend.values.fold import Unknown, constant
 from adjit.transform.frontend.values.frame import Context, Frame
-from adjit.transform.frontend.values.values import Index, Number, Static, Value, dtype, is_array, is_scalar
+from adjit.transform.frontend.values.numbers import Index, Number, dtype, is_array, is_scalar
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value
 from adjit.transform.ir.types import type_of
 
 

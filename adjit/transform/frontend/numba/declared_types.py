@@ -27,20 +27,10 @@ from adjit.runtime.backend.objects import (
 from adjit.transform import ir
 from adjit.transform.frontend.values.elementwise import converted
 from adjit.transform.frontend.values.frame import Context, Frame
-from adjit.transform.frontend.values.values import (
-    Complex,
-    Fields,
-    Static,
-    TupleValue,
-    Value,
-    describe,
-    dtype,
-    is_array,
-    is_scalar,
-    is_tuple,
-    ndim,
-    stands_for,
-)
+from adjit.transform.frontend.values.lists import Fields, TupleValue, is_tuple
+from adjit.transform.frontend.values.numbers import Complex, dtype, is_array, is_scalar, ndim
+from adjit.transform.frontend.values.statics import Static, stands_for
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import tuple_parts, tuple_type
 from adjit.transform.source.callables import python_function
 from adjit.transform.source.parsing import FunctionSource

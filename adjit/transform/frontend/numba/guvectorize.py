@@ -29,16 +29,11 @@ from adjit.transform.frontend.values.elementwise import (
     stretched_index,
 )
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.values import (
-    Range,
-    SliceValue,
-    Static,
-    TupleValue,
-    Value,
-    dtype,
-    is_array,
-    is_complex,
-)
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import dtype, is_array, is_complex
+from adjit.transform.frontend.values.ranges import Range, SliceValue
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value
 
 _Axes = tuple[str, ...]
 _LOOP = "Write the loop in the function."

@@ -19,7 +19,8 @@ from adjit.runtime.backend.third_party_overloads import Hidden, Untaken, attribu
 from adjit.transform.frontend.numba.declared_types import type_of_value
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Frame
-from adjit.transform.frontend.values.values import Static, Value, describe
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir import Const
 from adjit.transform.source.callables import spoken
 

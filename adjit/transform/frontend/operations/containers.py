@@ -47,40 +47,18 @@ from adjit.transform.frontend.operations.control import either_value, of_option
 from adjit.transform.frontend.operations.operators import compare, either, truth
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.arrays import shape_of
+from adjit.transform.frontend.values.cells import ItemRef, Ref, View
 from adjit.transform.frontend.values.checks import emit_check, require
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, as_table, is_mutable
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.unions import functions_in
-from adjit.transform.frontend.values.values import (
-    LEAF,
-    GrowableList,
-    ItemRef,
-    List,
-    Record,
-    Ref,
-    RuntimeDict,
-    SliceValue,
-    Static,
-    Structure,
-    TupleValue,
-    Union,
-    Value,
-    View,
-    as_stream,
-    as_table,
-    dereference,
-    describe,
-    is_array,
-    is_list,
-    is_mutable,
-    is_number,
-    is_tuple,
-    item_of,
-    joint,
-    leaves_of,
-    ndim,
-    structure,
-)
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple
+from adjit.transform.frontend.values.numbers import is_array, is_number, ndim
+from adjit.transform.frontend.values.ranges import SliceValue
+from adjit.transform.frontend.values.statics import Static, as_stream
+from adjit.transform.frontend.values.structures import item_of, joint
+from adjit.transform.frontend.values.unions import Union, functions_in
+from adjit.transform.frontend.values.values import LEAF, Structure, Value, dereference, describe, leaves_of, structure
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.external_reads import is_defined, static_attribute
 

@@ -34,6 +34,8 @@ from adjit.transform.frontend.heap.join import (
 )
 from adjit.transform.frontend.heap.references import as_copy, as_reference, by_reference, mentions
 from adjit.transform.frontend.values import complexes, scalars
+from adjit.transform.frontend.values.cells import CELL, Poison, Ref
+from adjit.transform.frontend.values.dictionaries import Record
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Context, Frame, Guess
 from adjit.transform.frontend.values.invariant_extents import (
@@ -41,22 +43,10 @@ from adjit.transform.frontend.values.invariant_extents import (
     known_extents,
     of_extents,
 )
-from adjit.transform.frontend.values.unions import any_of, functions_in, is_option, is_text
-from adjit.transform.frontend.values.values import (
-    CELL,
-    Poison,
-    Record,
-    Ref,
-    Static,
-    TupleValue,
-    Union,
-    Value,
-    dereference,
-    leaves_of,
-    parts_of,
-    rebuild,
-    structure,
-)
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.unions import Union, any_of, functions_in, is_option, is_text
+from adjit.transform.frontend.values.values import Value, dereference, leaves_of, parts_of, rebuild, structure
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
 # an exception was raised that is caught, the number of its class, and the object

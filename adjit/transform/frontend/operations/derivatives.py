@@ -27,31 +27,17 @@ from adjit.transform.frontend.arrays.shaping import copied_whole
 from adjit.transform.frontend.heap.references import unnamed
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import bound as taken
+from adjit.transform.frontend.values.cells import ClosureCell
+from adjit.transform.frontend.values.dictionaries import Record
 from adjit.transform.frontend.values.elementwise import materialise, operand
 from adjit.transform.frontend.values.fold import constant
 from adjit.transform.frontend.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.library_calls import whole_call
-from adjit.transform.frontend.values.values import (
-    ClosureCell,
-    Complex,
-    Method,
-    Range,
-    Record,
-    RuntimeGenerator,
-    Static,
-    TupleValue,
-    Value,
-    dereference,
-    describe,
-    dtype,
-    is_array,
-    is_complex,
-    is_number,
-    is_numeric,
-    leaves_of,
-    rebuild,
-    structure,
-)
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import Complex, dtype, is_array, is_complex, is_number, is_numeric
+from adjit.transform.frontend.values.ranges import Range
+from adjit.transform.frontend.values.statics import Method, RuntimeGenerator, Static
+from adjit.transform.frontend.values.values import Value, dereference, describe, leaves_of, rebuild, structure
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.source.derivative import (
     ALONG_A_VECTOR,

@@ -27,9 +27,10 @@ from adjit.transform import ir
 from adjit.transform.frontend.heap.iterators import Taking, of_run
 from adjit.transform.frontend.heap.references import as_reference
 from adjit.transform.frontend.operations.control import CALLERS, FLAGS, RETURN
+from adjit.transform.frontend.values.cells import AWAY, CELL, COMMON
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Frame, Giving, Guess
-from adjit.transform.frontend.values.values import AWAY, CELL, COMMON, Value, dereference
+from adjit.transform.frontend.values.values import Value, dereference
 from adjit.transform.source.syntax import yield_in
 
 Under = Callable[[], contextlib.AbstractContextManager[None]]

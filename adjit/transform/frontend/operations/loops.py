@@ -47,6 +47,8 @@ from adjit.transform.frontend.operations.control import (
 )
 from adjit.transform.frontend.operations.seeded_generators import KINDS
 from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.values.cells import CELL, COMMON, Poison, Ref
+from adjit.transform.frontend.values.dictionaries import Record, is_mutable
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import ANYWHERE, Context, Frame, Guess, LocalFunction
 from adjit.transform.frontend.values.invariant_extents import (
@@ -54,24 +56,16 @@ from adjit.transform.frontend.values.invariant_extents import (
     of_extents,
     still_fixed,
 )
+from adjit.transform.frontend.values.lists import GrowableList
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.structures import is_put_together, options_in
+from adjit.transform.frontend.values.unions import Optional, Union
 from adjit.transform.frontend.values.values import (
-    CELL,
-    COMMON,
     LEAF,
-    GrowableList,
-    Optional,
-    Poison,
-    Record,
-    Ref,
-    Static,
     Structure,
-    Union,
     Value,
     dereference,
-    is_mutable,
-    is_put_together,
     leaves_of,
-    options_in,
     parts_of,
     rebuild,
     structure,

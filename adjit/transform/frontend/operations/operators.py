@@ -24,10 +24,13 @@ from adjit.transform import ir
 from adjit.transform.frontend.heap import aliasing, lists
 from adjit.transform.frontend.heap.references import in_new_reference
 from adjit.transform.frontend.operations.control import either_value, of_option, unless_changing
+from adjit.transform.frontend.operations.foreign_libraries import refuse_foreign
 from adjit.transform.frontend.operations.records import call_method, class_of_object, fields_compared, method_of, unwrap
 from adjit.transform.frontend.values import complexes, integers, scalars
 from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.assumptions import Restart
+from adjit.transform.frontend.values.cells import Container, ItemRef, Ref
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, is_mutable
 from adjit.transform.frontend.values.elementwise import elementwise, materialise, operand, overlaps, paired
 from adjit.transform.frontend.values.fold import (
     ARRAYS_OF_TEXTS,
@@ -42,36 +45,23 @@ from adjit.transform.frontend.values.fold import (
     takes_operands,
     takes_texts,
 )
-from adjit.transform.frontend.values.foreign_libraries import refuse_foreign
 from adjit.transform.frontend.values.frame import Context, Frame
 from adjit.transform.frontend.values.library_calls import whole_call
-from adjit.transform.frontend.values.unions import as_options, functions_in, holds_for, is_option
-from adjit.transform.frontend.values.values import (
+from adjit.transform.frontend.values.lists import GrowableList, TupleValue, is_list
+from adjit.transform.frontend.values.numbers import (
     Complex,
-    Container,
-    GrowableList,
-    ItemRef,
-    Optional,
-    Record,
-    Ref,
-    RuntimeDict,
-    Static,
-    TupleValue,
-    Union,
-    Value,
-    describe,
     dtype,
     is_array,
     is_complex,
-    is_list,
-    is_mutable,
     is_number,
     is_numeric,
     is_scalar,
     ndim,
     operands_in,
-    stands_for,
 )
+from adjit.transform.frontend.values.statics import Static, stands_for
+from adjit.transform.frontend.values.unions import Optional, Union, as_options, functions_in, holds_for, is_option
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import call_type, is_integer, typed_const
 from adjit.transform.source.callables import sign_of
 from adjit.transform.source.external_reads import is_defined, read_attribute, static_attribute

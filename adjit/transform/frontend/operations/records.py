@@ -31,30 +31,16 @@ from adjit.transform import ir
 from adjit.transform.frontend.heap.references import as_reference, latest, mutate
 from adjit.transform.frontend.operations.derivatives import arguments
 from adjit.transform.frontend.operations.seeded_generators import KINDS, drawn
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.fold import constant, execute, is_constant, is_texts, items_of_texts, members_in
 from adjit.transform.frontend.values.frame import Context, Frame, wrap
-from adjit.transform.frontend.values.values import (
-    Complex,
-    Fields,
-    Method,
-    Optional,
-    Range,
-    Record,
-    RuntimeDict,
-    SliceValue,
-    Static,
-    TupleValue,
-    Value,
-    dereference,
-    describe,
-    dtype,
-    is_array,
-    is_list,
-    is_number,
-    stands_for,
-    view_of,
-)
+from adjit.transform.frontend.values.lists import Fields, TupleValue, is_list
+from adjit.transform.frontend.values.numbers import Complex, dtype, is_array, is_number
+from adjit.transform.frontend.values.ranges import Range, SliceValue
+from adjit.transform.frontend.values.statics import Method, Static, stands_for
+from adjit.transform.frontend.values.unions import Optional
+from adjit.transform.frontend.values.values import Value, dereference, describe
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import held_by
 from adjit.transform.source.external_reads import (
@@ -143,15 +129,15 @@ def store_in_record(frame: Frame, owner: Record, entries: Sequence[Value], value
 
 
 def _items(frame: Frame, owner: Record) -> Value:
-    return view_of(owner, "items")
+    return owner.view("items")
 
 
 def keys(frame: Frame, owner: Record) -> Value:
-    return view_of(owner, "keys")
+    return owner.view("keys")
 
 
 def _values(frame: Frame, owner: Record) -> Value:
-    return view_of(owner, "values")
+    return owner.view("values")
 
 
 def _get(frame: Frame, owner: Record, key: Value, default: Value | None = None) -> Value:
@@ -239,7 +225,7 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
         return Method(owner, name)
     found = owner.get(name)
     if name == "__dict__":
-        return view_of(owner, "attributes")
+        return owner.view("attributes")
     if name == "__class__":
         return Static(owner.of)
     if isinstance(static_attribute(class_of(owner.of), name, None), functools.cached_property):
@@ -647,7 +633,7 @@ def class_of_value(frame: Frame, value: Value) -> Value:
 def variables_of(frame: Frame, value: Value) -> Value:
     """`vars(value)`: the attributes of an object, by their names."""
     if isinstance(value, Record) and value.of is not None:
-        return view_of(value, "attributes")
+        return value.view("attributes")
     if isinstance(value, Static) and hasattr(value.value, "__dict__"):
         contents_read(vars(value.value))
         memory_read(value.value)

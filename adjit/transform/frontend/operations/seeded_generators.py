@@ -27,18 +27,14 @@ from adjit.transform import ir
 from adjit.transform.frontend.heap.lists import in_memory
 from adjit.transform.frontend.heap.references import in_new_reference, mutate
 from adjit.transform.frontend.values.arrays import array_of
+from adjit.transform.frontend.values.dictionaries import Record
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.fold import constant, execute, is_constant
 from adjit.transform.frontend.values.frame import Context, Frame, wrap
-from adjit.transform.frontend.values.values import (
-    Record,
-    Static,
-    TupleValue,
-    Value,
-    dereference,
-    describe,
-    operands_in,
-)
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import operands_in
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value, dereference, describe
 from adjit.transform.source.compile_time_execution import run_beforehand
 from adjit.transform.source.parameters import misfit
 from adjit.transform.source.syntax import names_in

@@ -19,16 +19,10 @@ from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.checks import emit_check
 from adjit.transform.frontend.values.elementwise import operand
 from adjit.transform.frontend.values.frame import Frame, as_index
-from adjit.transform.frontend.values.values import (
-    Static,
-    TupleValue,
-    Value,
-    describe,
-    is_array,
-    is_number,
-    is_numeric,
-    is_scalar,
-)
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import is_array, is_number, is_numeric, is_scalar
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import dtype_of
 
 NEGATIVE = "negative dimensions are not allowed"

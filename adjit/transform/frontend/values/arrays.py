@@ -23,19 +23,10 @@ from adjit.transform import ir
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.checks import require_equal
 from adjit.transform.frontend.values.frame import Context
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import Complex, Lazy, Number, dtype, is_array, is_scalar, operands_in
 from adjit.transform.frontend.values.unions import not_none
-from adjit.transform.frontend.values.values import (
-    Complex,
-    Lazy,
-    Number,
-    TupleValue,
-    Value,
-    describe,
-    dtype,
-    is_array,
-    is_scalar,
-    operands_in,
-)
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import array_type, part_of, typed_const
 
 

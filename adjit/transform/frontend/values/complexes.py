@@ -20,7 +20,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import Complex, Number, dtype, operands_in
+from adjit.transform.frontend.values.numbers import Complex, Number, dtype, operands_in
 from adjit.transform.ir.types import part_of, typed_const
 from adjit.transform.source.callables import sign_of, spoken
 

@@ -21,17 +21,12 @@ from adjit.transform import ir
 from adjit.transform.frontend.values import arrays, complexes, integers, scalars
 from adjit.transform.frontend.values.checks import fitting_extent
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import (
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import (
     Complex,
     Index,
     Lazy,
-    Method,
-    NdIndex,
     Number,
-    TupleValue,
-    Value,
-    Zip,
-    describe,
     dtype,
     is_array,
     is_complex,
@@ -39,6 +34,9 @@ from adjit.transform.frontend.values.values import (
     ndim,
     operands_in,
 )
+from adjit.transform.frontend.values.ranges import NdIndex, Zip
+from adjit.transform.frontend.values.statics import Method
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import array_type, bits, call_type, is_integer, part_of, typed_const
 
 

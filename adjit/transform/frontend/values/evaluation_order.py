@@ -15,7 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from adjit.transform import ir
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import Lazy, Method, NdIndex, Value, Zip
+from adjit.transform.frontend.values.numbers import Lazy
+from adjit.transform.frontend.values.ranges import NdIndex, Zip
+from adjit.transform.frontend.values.statics import Method
+from adjit.transform.frontend.values.values import Value
 
 
 def in_order(ctx: Context, evaluations: Sequence[Callable[[], Value]]) -> list[Value]:

@@ -31,21 +31,14 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.frontend.values.cells import WHERE_TEXTS_GO
+from adjit.transform.frontend.values.dictionaries import Record
 from adjit.transform.frontend.values.frame import Context, wrap
-from adjit.transform.frontend.values.values import (
-    WHERE_TEXTS_GO,
-    Complex,
-    Fields,
-    Record,
-    SliceValue,
-    Static,
-    StringArray,
-    TupleValue,
-    Value,
-    describe,
-    is_number,
-    stands_for,
-)
+from adjit.transform.frontend.values.lists import Fields, TupleValue
+from adjit.transform.frontend.values.numbers import Complex, is_number
+from adjit.transform.frontend.values.ranges import SliceValue
+from adjit.transform.frontend.values.statics import Static, StringArray, stands_for
+from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.source.callables import sign_of
 
 # ----------------------------------------------------------------------------------------------------------- constants

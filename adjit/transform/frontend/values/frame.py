@@ -28,35 +28,18 @@ from adjit.transform.frontend.values.assumptions import Assumptions, Restart
 from adjit.transform.frontend.values.bookkeeping import (
     ArgumentNotes,
     ArrayNotes,
+    Heap,
     LoopState,
     NameNotes,
     NumberNotes,
 )
-from adjit.transform.frontend.values.heap import Heap
-from adjit.transform.frontend.values.values import (
-    AWAY,
-    COMMON,
-    MADE_TEXT,
-    WHERE_TEXTS_GO,
-    ClosureCell,
-    Complex,
-    Followed,
-    GrowableList,
-    List,
-    Poison,
-    Record,
-    RuntimeDict,
-    SliceValue,
-    Static,
-    StringArray,
-    TupleValue,
-    Value,
-    View,
-    dereference,
-    fields_of,
-    leaves_of,
-    parts_of,
-)
+from adjit.transform.frontend.values.cells import AWAY, COMMON, MADE_TEXT, WHERE_TEXTS_GO, ClosureCell, Poison, View
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, fields_of
+from adjit.transform.frontend.values.numbers import Complex
+from adjit.transform.frontend.values.ranges import SliceValue
+from adjit.transform.frontend.values.statics import Followed, Static, StringArray
+from adjit.transform.frontend.values.values import Value, dereference, leaves_of, parts_of
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
 from adjit.transform.source.external_reads import contents_read, memory_read
 from adjit.transform.source.parsing import FunctionSource

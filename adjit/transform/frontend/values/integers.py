@@ -21,7 +21,8 @@ from adjit.transform import ir
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.checks import require
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import Number, Value, dtype, is_array
+from adjit.transform.frontend.values.numbers import Number, dtype, is_array
+from adjit.transform.frontend.values.values import Value
 from adjit.transform.ir.types import call_type, is_integer, is_small_integer, typed_const
 
 _UFUNCS: dict[Any, np.ufunc] = {

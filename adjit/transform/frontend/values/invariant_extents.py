@@ -20,8 +20,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.frontend.values.cells import Poison
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import Number, Poison, Value, is_tuple, leaves_of
+from adjit.transform.frontend.values.lists import is_tuple
+from adjit.transform.frontend.values.numbers import Number
+from adjit.transform.frontend.values.values import Value, leaves_of
 from adjit.transform.ir.types import array_type_of
 
 Terms = Mapping[tuple[object, ...], int]  # a sum of products of symbols, and how often each is in it

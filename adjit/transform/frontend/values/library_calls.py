@@ -23,8 +23,11 @@ from adjit.transform import ir
 from adjit.transform.frontend.values.checks import is_checked, require_elements, require_equal
 from adjit.transform.frontend.values.elementwise import converted, operand
 from adjit.transform.frontend.values.frame import Context, wrap
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import dtype, is_array, ndim
 from adjit.transform.frontend.values.scalars import Options, name_of, no_such_call, wider
-from adjit.transform.frontend.values.values import Static, TupleValue, Value, dtype, is_array, ndim
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value
 from adjit.transform.ir.types import call_type, tuple_parts, unliteral
 from adjit.transform.source.callables import spoken
 from adjit.transform.source.parameters import listed, misfit

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, overload
 
@@ -19,7 +20,35 @@ from adjit.transform import ir
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.checks import require
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.values import Optional, Static, Union, Value, may_be_chosen
+from adjit.transform.frontend.values.statics import Static, may_be_chosen
+from adjit.transform.frontend.values.values import Composite, Value, describe, parts_of
+
+
+@dataclass(frozen=True)
+class Union(Composite, made_of="which options"):
+    """One of several functions, texts, objects, tuples, ..., which one is known at run time only.
+
+    which: of two, whether it is the first; of more, its number. What is in an option is undefined where it is another.
+    """
+
+    options: tuple[Value, ...]
+    which: ir.Operand
+
+    def describe(self) -> str:
+        return f"a choice at run time between {' and '.join(map(describe, self.options))}"
+
+    def flatten(self) -> list[Value]:
+        return [self, *(p for option in self.options if not isinstance(option, Static) for p in parts_of(option))]
+
+
+@dataclass(frozen=True)
+class Optional(Composite, made_of="is_there value"):
+    """None, or a value, which of the two is known at run time only."""
+
+    what = "a value that may be None at run time"
+
+    is_there: ir.Operand
+    value: Value
 
 
 @overload

@@ -33,29 +33,16 @@ from adjit.transform.frontend.operations.operators import BINARY, binary, in_pla
 from adjit.transform.frontend.operations.records import set_attribute
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.checks import require
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
 from adjit.transform.frontend.values.elementwise import materialise, store_all
 from adjit.transform.frontend.values.evaluation_order import settled
 from adjit.transform.frontend.values.frame import Context, Frame
-from adjit.transform.frontend.values.unions import fitting, not_none
-from adjit.transform.frontend.values.values import (
-    GrowableList,
-    Lazy,
-    Method,
-    NdIndex,
-    Number,
-    Record,
-    RuntimeDict,
-    SliceValue,
-    TupleValue,
-    Union,
-    Value,
-    Zip,
-    as_stream,
-    is_array,
-    is_list,
-    leaves_of,
-    parts_of,
-)
+from adjit.transform.frontend.values.lists import GrowableList, TupleValue, is_list
+from adjit.transform.frontend.values.numbers import Lazy, Number, is_array
+from adjit.transform.frontend.values.ranges import NdIndex, SliceValue, Zip
+from adjit.transform.frontend.values.statics import Method, as_stream
+from adjit.transform.frontend.values.unions import Union, fitting, not_none
+from adjit.transform.frontend.values.values import Value, leaves_of, parts_of
 from adjit.transform.frontend.walk.calls import attribute
 from adjit.transform.frontend.walk.expressions import (
     evaluate,

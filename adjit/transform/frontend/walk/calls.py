@@ -81,6 +81,7 @@ from adjit.transform.frontend.numba.overloads import (
 from adjit.transform.frontend.operations.containers import list_method, to_list
 from adjit.transform.frontend.operations.control import for_option, of_option
 from adjit.transform.frontend.operations.derivatives import InnerPullback, arguments, asked, called, pulled
+from adjit.transform.frontend.operations.foreign_libraries import refuse_foreign
 from adjit.transform.frontend.operations.loops import run_checkpointed
 from adjit.transform.frontend.operations.operators import applied, product, spelt_out, truth
 from adjit.transform.frontend.operations.records import (
@@ -102,6 +103,7 @@ from adjit.transform.frontend.operations.records import (
 from adjit.transform.frontend.values import complexes
 from adjit.transform.frontend.values.argument_binding import bound, element_type, taken
 from adjit.transform.frontend.values.arrays import array_of, ordered_like, shape_of
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
 from adjit.transform.frontend.values.elementwise import converted, materialise, operand, paired, part, where
 from adjit.transform.frontend.values.fold import (
     ARRAYS_OF_TEXTS,
@@ -116,39 +118,25 @@ from adjit.transform.frontend.values.fold import (
     takes_texts,
     with_floats,
 )
-from adjit.transform.frontend.values.foreign_libraries import refuse_foreign
 from adjit.transform.frontend.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.library_calls import compiled, is_in_c_order, whole_call, with_options
-from adjit.transform.frontend.values.scalars import Options
-from adjit.transform.frontend.values.unions import as_options, fitting
-from adjit.transform.frontend.values.values import (
-    LEAF,
+from adjit.transform.frontend.values.lists import Fields, GrowableList, Ragged, Row, TupleValue, fields_of
+from adjit.transform.frontend.values.numbers import (
     Complex,
-    Fields,
     Flat,
-    GrowableList,
     Lazy,
-    Method,
-    Ragged,
-    Range,
-    Record,
-    Row,
-    RuntimeDict,
-    RuntimeGenerator,
-    Static,
-    TupleValue,
-    Union,
-    Value,
-    describe,
     dtype,
-    fields_of,
     is_array,
     is_complex,
     is_number,
     is_numeric,
     ndim,
-    parts_of,
 )
+from adjit.transform.frontend.values.ranges import Range
+from adjit.transform.frontend.values.scalars import Options
+from adjit.transform.frontend.values.statics import Method, RuntimeGenerator, Static
+from adjit.transform.frontend.values.unions import Union, as_options, fitting
+from adjit.transform.frontend.values.values import LEAF, Value, describe, parts_of
 from adjit.transform.frontend.walk.handlers import (
     ALONG_AXES,
     ASKING,

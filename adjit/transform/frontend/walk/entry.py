@@ -40,6 +40,8 @@ from adjit.transform.frontend.operations.derivatives import Moved, arguments, pl
 from adjit.transform.frontend.operations.generators import Around, generated
 from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.assumptions import Assumptions, Restart
+from adjit.transform.frontend.values.cells import ClosureCell, Ref
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import (
     Context,
@@ -49,34 +51,11 @@ from adjit.transform.frontend.values.frame import (
     rules_under_way,
     wrap,
 )
+from adjit.transform.frontend.values.lists import GrowableList, Row, TupleValue, fields_of, is_tuple
+from adjit.transform.frontend.values.numbers import Complex, Number, is_array, is_scalar, operands_in
+from adjit.transform.frontend.values.statics import RuntimeGenerator, Static, as_stream, stands_for
 from adjit.transform.frontend.values.unions import functions_in, not_none
-from adjit.transform.frontend.values.values import (
-    LEAF,
-    ClosureCell,
-    Complex,
-    GrowableList,
-    Number,
-    Record,
-    Ref,
-    Row,
-    RuntimeDict,
-    RuntimeGenerator,
-    Static,
-    Structure,
-    TupleValue,
-    Value,
-    as_stream,
-    describe,
-    fields_of,
-    is_array,
-    is_scalar,
-    is_tuple,
-    leaves_of,
-    operands_in,
-    parts_of,
-    stands_for,
-    structure,
-)
+from adjit.transform.frontend.values.values import LEAF, Structure, Value, describe, leaves_of, parts_of, structure
 from adjit.transform.frontend.walk.calls import attribute, call
 from adjit.transform.frontend.walk.exceptions import handed_on
 from adjit.transform.frontend.walk.expressions import evaluate_or_none

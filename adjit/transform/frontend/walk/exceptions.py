@@ -39,18 +39,14 @@ from adjit.transform.frontend.library.output import text_of
 from adjit.transform.frontend.operations import control
 from adjit.transform.frontend.operations.operators import either
 from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.values.cells import MADE_TEXT, Poison
+from adjit.transform.frontend.values.dictionaries import Record
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import CallRaises, Frame
-from adjit.transform.frontend.values.values import (
-    MADE_TEXT,
-    Poison,
-    Record,
-    Static,
-    TupleValue,
-    Value,
-    dereference,
-    is_array,
-)
+from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.numbers import is_array
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value, dereference
 from adjit.transform.frontend.walk.expressions import condition, evaluate
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.source.external_reads import static_attribute

@@ -38,6 +38,7 @@ from adjit.transform.frontend.library.output import LEVELS, literal_text, said, 
 from adjit.transform.frontend.numba.declared_types import variable
 from adjit.transform.frontend.operations.containers import exhaust, item_at, to_list
 from adjit.transform.frontend.operations.control import conditional, either_value, of_option, unless_changing
+from adjit.transform.frontend.operations.foreign_libraries import refuse_foreign
 from adjit.transform.frontend.operations.operators import (
     BINARY,
     COMPARISONS,
@@ -52,37 +53,18 @@ from adjit.transform.frontend.operations.operators import (
 from adjit.transform.frontend.operations.records import call_method, is_instance, keys, members_of, unwrap
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.arrays import shape_of
+from adjit.transform.frontend.values.cells import MADE_TEXT, WHERE_TEXTS_GO
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.evaluation_order import in_order, settled
 from adjit.transform.frontend.values.fold import ARRAYS_OF_TEXTS, TEXTS, fold, is_texts
-from adjit.transform.frontend.values.foreign_libraries import refuse_foreign
 from adjit.transform.frontend.values.frame import Context, Frame, Guess, LocalFunction, wrap
-from adjit.transform.frontend.values.unions import as_options, fitting, narrowed, not_none
-from adjit.transform.frontend.values.values import (
-    MADE_TEXT,
-    WHERE_TEXTS_GO,
-    Flat,
-    GrowableList,
-    List,
-    Number,
-    Optional,
-    Range,
-    Record,
-    RuntimeDict,
-    SliceValue,
-    Static,
-    TupleValue,
-    Union,
-    Value,
-    as_stream,
-    dereference,
-    describe,
-    is_array,
-    is_number,
-    is_scalar,
-    ndim,
-    stands_for,
-)
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue
+from adjit.transform.frontend.values.numbers import Flat, Number, is_array, is_number, is_scalar, ndim
+from adjit.transform.frontend.values.ranges import Range, SliceValue
+from adjit.transform.frontend.values.statics import Static, as_stream, stands_for
+from adjit.transform.frontend.values.unions import Optional, Union, as_options, fitting, narrowed, not_none
+from adjit.transform.frontend.values.values import Value, dereference, describe
 from adjit.transform.frontend.walk.calls import attribute, call, takes_none
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import python_function, signature

@@ -34,27 +34,15 @@ from adjit.transform.frontend.operations.derivatives import intermediate_value
 from adjit.transform.frontend.operations.operators import applied
 from adjit.transform.frontend.operations.operators import binary as by_operator
 from adjit.transform.frontend.values.argument_binding import Handler, axes_of, bound, identity, refused, taken, takes
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
 from adjit.transform.frontend.values.elementwise import operand, overlaps, store_all, where
 from adjit.transform.frontend.values.frame import Frame
 from adjit.transform.frontend.values.library_calls import whole_call
-from adjit.transform.frontend.values.values import (
-    Complex,
-    GrowableList,
-    Range,
-    Record,
-    RuntimeDict,
-    Static,
-    TupleValue,
-    Value,
-    dtype,
-    is_array,
-    is_complex,
-    is_list,
-    is_number,
-    is_numeric,
-    ndim,
-    parts_of,
-)
+from adjit.transform.frontend.values.lists import GrowableList, TupleValue, is_list
+from adjit.transform.frontend.values.numbers import Complex, dtype, is_array, is_complex, is_number, is_numeric, ndim
+from adjit.transform.frontend.values.ranges import Range
+from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.values import Value, parts_of
 from adjit.transform.frontend.walk.recursion import held_number, last_taken, with_places
 from adjit.transform.source.callables import spoken
 from adjit.transform.source.marks import intermediate

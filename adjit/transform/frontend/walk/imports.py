@@ -14,7 +14,7 @@ import libcst as cst
 import libcst.helpers
 
 from adjit.transform.frontend.values.frame import Frame, wrap
-from adjit.transform.frontend.values.values import Static
+from adjit.transform.frontend.values.statics import Static
 from adjit.transform.source.external_reads import is_defined, read_attribute
 
 

@@ -23,10 +23,13 @@ from adjit.transform.frontend.heap.references import as_reference
 from adjit.transform.frontend.operations import control
 from adjit.transform.frontend.operations.operators import both, compare, either, truth
 from adjit.transform.frontend.operations.records import attribute_of_record, is_instance, key_of, unwrap
+from adjit.transform.frontend.values.dictionaries import Record
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Frame
+from adjit.transform.frontend.values.lists import GrowableList, TupleValue
+from adjit.transform.frontend.values.statics import Static
 from adjit.transform.frontend.values.unions import as_options
-from adjit.transform.frontend.values.values import GrowableList, Record, Static, TupleValue, Value, dereference
+from adjit.transform.frontend.values.values import Value, dereference
 from adjit.transform.frontend.walk.expressions import condition, evaluate, evaluate_or_none
 from adjit.transform.source.external_reads import read_attribute
 from adjit.transform.source.syntax import body_of

@@ -40,30 +40,17 @@ from adjit.transform.frontend.operations.operators import truth
 from adjit.transform.frontend.operations.records import delete_attribute
 from adjit.transform.frontend.operations.seeded_generators import after_draws
 from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.values.cells import ClosureCell, Poison, Ref
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.evaluation_order import stored_to
 from adjit.transform.frontend.values.frame import CallRaises, Context, Frame, LocalFunction, Names
-from adjit.transform.frontend.values.values import (
-    ENDLESS,
-    ClosureCell,
-    GrowableList,
-    List,
-    Poison,
-    Range,
-    Record,
-    Ref,
-    RuntimeDict,
-    Static,
-    Stream,
-    TupleValue,
-    Union,
-    Value,
-    Zip,
-    as_stream,
-    dereference,
-    is_list,
-    is_number,
-)
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list
+from adjit.transform.frontend.values.numbers import is_number
+from adjit.transform.frontend.values.ranges import ENDLESS, Range, Zip
+from adjit.transform.frontend.values.statics import Static, Stream, as_stream
+from adjit.transform.frontend.values.unions import Union
+from adjit.transform.frontend.values.values import Value, dereference
 from adjit.transform.frontend.walk.assignment import (
     annotated_assignment,
     assign,
