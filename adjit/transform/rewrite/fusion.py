@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
@@ -115,20 +115,27 @@ class _Fusion:
 
     def side_by_side(self, ops: tuple[ir.Op, ...]) -> tuple[ir.Op, ...]:
         """The operations with pairs of loops fused, each with one before it; none twice."""
-        fused: set[ir.Op] = set()
+        places: dict[Hashable, list[int]] = {}  # of the loops so far, by what they run over
         b = 0
         while b < len(ops):
-            before = range(b) if isinstance(ops[b], ir.For) and ops[b] not in fused else ()
-            for a in before[:: -1 if self.nearest_first else 1]:
-                # what those that are fused are made of is known of the function that comes of this one
-                if ops[a] in fused or (fused and not self.nearest_first):
-                    break
-                made = self.pair(ops, a, b) if isinstance(ops[a], ir.For) else None
+            loop = ops[b]
+            if isinstance(loop, ir.For):
+                earlier = places.setdefault(self.range_of(loop), [])
+                pairs = (self.pair(ops, a, b) for a in earlier[:: -1 if self.nearest_first else 1])
+                made = next(filter(None, pairs), None)
+                earlier.append(b)
                 if made is not None:
-                    fused.update(set(made).difference(ops))
+                    # what those that are fused are made of is known of the function that comes of this one
+                    if not self.nearest_first:
+                        return made
+                    known = set(ops)
+                    b += len(made) - len(ops)
+                    last = max(k for k, op in enumerate(made[: b + 1]) if op not in known)
+                    places.clear()
+                    for k, op in enumerate(made[last + 1 : b + 1], last + 1):
+                        if isinstance(op, ir.For):
+                            places.setdefault(self.range_of(op), []).append(k)
                     ops = made
-                    b -= 1
-                    break
             b += 1
         return ops
 
@@ -162,17 +169,15 @@ class _Fusion:
     def may_be_one(self, first: ir.For, second: ir.For) -> bool:
         if first.stops or second.stops or (first.parallel, first.level) != (second.parallel, second.level):
             return False
-        if not self.are_equal(first, second):
-            return False
         if not (first.order_free or second.order_free):
             return False
         if self.launched and has_launches(first) != has_launches(second):
             return False
         return self.fits is None or self.fits(self.function, first, second)
 
-    def are_equal(self, first: ir.For, second: ir.For) -> bool:
-        """Whether the ranges of two loops are."""
-        return (first.start, first.stop, first.step) == (second.start, second.stop, second.step)
+    def range_of(self, loop: ir.For) -> Hashable:
+        """What is equal for loops with equal ranges."""
+        return loop.start, loop.stop, loop.step
 
     def is_worth_while(self, first: ir.For, second: ir.For) -> bool:
         if self.saves_array(first, second):
@@ -275,12 +280,9 @@ class _RowFusion(_Fusion):
         self.rows = rows
         self.is_of_matrices = is_of_matrices
 
-    def are_equal(self, first: ir.For, second: ir.For) -> bool:
-        if (first.start, first.step) != (second.start, second.step):
-            return False
+    def range_of(self, loop: ir.For) -> Hashable:
         # what was checked to be as long as each other still goes by two names
-        stops = [self.model.iterations.value(loop.stop) for loop in (first, second)]
-        return first.stop == second.stop or (stops[0] is not None and stops[0] == stops[1])
+        return loop.start, self.model.iterations.value(loop.stop) or loop.stop, loop.step
 
     def movable(self, ops: tuple[ir.Op, ...], a: int, b: int) -> set[int] | None:
         is_between = any(isinstance(op, ir.Comment) and op.text == ir.REVERSE_SWEEP for op in ops[a:b])
