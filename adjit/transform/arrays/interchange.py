@@ -18,8 +18,9 @@ order before. In a stencil, elements meet, and so a loop over time stays where i
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
@@ -35,28 +36,29 @@ MOST_TURNS = 16  # for one array
 
 def turn_inside_out(function: ir.Function, fuse: Callable[[ir.Function], ir.Function]) -> ir.Function:
     """The function with arrays made smaller. `fuse` puts loops together that come to stand side by side."""
-    tried: set[tuple[ir.Var, int]] = set()
     turned: set[ir.Var] = set()
 
-    def brought_together(view: _View) -> ir.Function | None:
-        """The function with all that is done to the elements of one array in one loop; None if no array is left."""
-        for array, axis in view.candidates():
-            if (array, axis) not in tried:
-                tried.add((array, axis))
-                beside = _side_by_side(view.function, array, axis)
-                made = None if beside is None else fuse(beside)
-                if made is not None and len(_View(made).loops_over(array, axis)) <= 1:
-                    turned.add(array)
-                    return made
-        return None
+    def brought_together(function: ir.Function, candidates: Sequence[tuple[ir.Var, int]]) -> ir.Function:
+        """The function with all that is done to the elements of each array in one loop, as far as that can be."""
+        beside, axes = function, dict[ir.Var, int]()
+        for array, axis in candidates:
+            made = None if array in axes else _side_by_side(beside, array, axis)
+            if made is not None:
+                beside, axes[array] = made, axis
+        fused = fuse(beside) if axes else function
+        view = _View(fused)
+        if all(len(view.loops_over(array, axis)) <= 1 for array, axis in axes.items()):
+            turned.update(axes)
+            return fused
+        half = len(candidates) // 2
+        parts = (candidates[:half], candidates[half:]) if half else ()
+        return functools.reduce(brought_together, parts, function)
 
     while True:
         view = _View(function)
-        made = view.contracted(turned) or brought_together(view)
-        if made is None:
+        made = view.contracted(turned) or brought_together(function, list(view.candidates()))
+        if made is function:
             return function
-        # what stood in the way before may be gone
-        tried.clear()
         function = made
 
 
