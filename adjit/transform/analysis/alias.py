@@ -46,6 +46,7 @@ class Aliases:
 
     def __init__(self, function: ir.Function):
         self._function = function
+        self._touched: dict[ir.Op, frozenset[ir.Operand]] = {}
         self._above: dict[ir.Operand, ir.Operand] = {}
         for first, *others in function.overlapping:
             self._above.update(dict.fromkeys(others, first))
@@ -95,6 +96,26 @@ class Aliases:
         if isinstance(op, ir.Extent | ir.Alloc):
             return False
         return self.is_named(memory, (*op.operands, *(y for region in op.regions for y in region.yields)))
+
+    def touching(self, ops: Iterable[ir.Op], memory: ir.Operand) -> Iterator[ir.Op]:
+        """Those of the operations, and of what is inside them, that have to do with what a class holds, in order."""
+        for op in ops:
+            if memory in self._inside(op):
+                if not op.regions or self.touches(op, memory):
+                    yield op
+                for region in op.regions:
+                    yield from self.touching(region.ops, memory)
+
+    def _inside(self, op: ir.Op) -> frozenset[ir.Operand]:
+        """The classes that an operation and those inside it have to do with."""
+        found = self._touched.get(op)
+        if found is None:
+            inner = (self._inside(one) for region in op.regions for one in region.ops)
+            named = () if isinstance(op, ir.Extent | ir.Alloc) else op.operands
+            own = (*named, *(y for region in op.regions for y in region.yields))
+            found = frozenset(map(self.find, filter(ir.is_reference, own))).union(*inner)
+            self._touched[op] = found
+        return found
 
     def may_access(self, op: ir.Op, array: ir.Operand) -> bool:
         """Whether the operation itself may look at the array's memory or change it."""

@@ -34,7 +34,7 @@ def fill_anew(function: ir.Function, store: ir.Store) -> ir.Function:
         raise Unproven
     root, home, memory, kind = nest[0], uses.home[nest[0]], aliases.find(array), array_type_of(array)
     index = tuple(op.body.args[0] for op in loops)
-    reached = [op for op in ir.with_inner(root) if aliases.touches(op, memory)]
+    reached = list(aliases.touching((root,), memory))
     chains = [uses.within(op, loops[-1].body) or (root,) for op in reached]
     place = home.ops.index(root)
     rest = ir.Region((), home.ops[place + 1 :], home.yields)

@@ -150,9 +150,9 @@ class _Search:
         target = self.aliases.find(first.target)
         factors = {self.aliases.find(f.base) for term in (first, second) for f in (term.left, term.right)}
         between = region.ops[places[0] : places[3]]
-        inside = [op for one in between if one is not first.nest for op in ir.with_inner(one)]
-        written = (op.memory_written for op in inside)
-        is_read = any(self.aliases.touches(op, target) for op in inside)
+        others = [op for op in between if op is not first.nest]
+        written = (op.memory_written for one in others for op in ir.with_inner(one))
+        is_read = any(True for _ in self.aliases.touching(others, target))
         return not is_read and not any(w is not None and self.aliases.find(w) in factors for w in written)
 
 

@@ -85,7 +85,7 @@ class CarriedClears:
             return None
         k, own = self.ops.index(loop), self.spot(clear)
         memory, elements = self.aliases.find(clear.array), self.elements(own)
-        touching = [op for op in ir.walk(loop.body) if op not in later and self.aliases.touches(op, memory)]
+        touching = [op for op in self.aliases.touching(loop.body.ops, memory) if op not in later]
         spots = [self.spot(op) for op in touching if isinstance(op, ir.Load | ir.Store)]
         if wanted is not None and wanted not in touching:
             spots.append(_Spot(wanted, own.nest, self.iterations.places[own.nest[-1]].order))
@@ -154,15 +154,14 @@ class CarriedClears:
             is_sure = is_zeros or isinstance(op, ir.For | ir.While)
             if not is_sure and self.aliases.is_named(memory, op.results):
                 return False
-        before = (inner for op in self.ops[:k] for inner in ir.with_inner(op))
-        stores = [op for op in before if isinstance(op, ir.Store | ir.Push) and self.aliases.touches(op, memory)]
+        before = self.aliases.touching(self.ops[:k], memory)
+        stores = [op for op in before if isinstance(op, ir.Store | ir.Push)]
         arrays = [op.array for op in stores if isinstance(op, ir.Store) and op.array in self.outer]
         return len(arrays) == len(stores) and all(self.aliases.are_distinct(array, init) for array in arrays)
 
     def is_read_after(self, k: int, memory: ir.Operand) -> bool:
-        later = (inner for op in self.ops[k + 1 :] for inner in ir.with_inner(op))
         is_shown = self.aliases.is_named(memory, self.function.body.yields)
-        return is_shown or any(self.aliases.touches(op, memory) for op in later)
+        return is_shown or any(True for _ in self.aliases.touching(self.ops[k + 1 :], memory))
 
     def clearing(self, clear: ir.Store, nest: Sequence[ir.Op], loop: ir.For, out: ir.Operand) -> list[ir.Op]:
         """The clear that is left over: that of the last trip, if there is one; `out`: the array after the loop."""

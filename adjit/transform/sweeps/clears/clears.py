@@ -71,7 +71,7 @@ class _Merging:
                     return op if op.add else None
                 if any(self.differs(a, b) for a, b in zip(op.index, clear.index, strict=True)):
                     continue
-            if any(self.aliases.touches(inner, memory) for inner in ir.with_inner(op)):
+            if any(True for _ in self.aliases.touching((op,), memory)):
                 return None
         return None
 

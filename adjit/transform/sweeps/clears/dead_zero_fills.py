@@ -47,10 +47,9 @@ class Fills:
 
     def touching(self, op: ir.Op, array: ir.Var) -> list[ir.Op]:
         """What looks at the array, or at slices of it, or hands it on, of an operation and those inside it."""
-        memory = self.aliases.find(array)
-        touching = [inner for inner in ir.with_inner(op) if self.aliases.touches(inner, memory)]
+        touching = self.aliases.touching((op,), self.aliases.find(array))
         elements = (ir.Load, ir.Store)
-        touching = [o for o in touching if not (isinstance(o, ir.Slice) and o.base is array)]
+        touching = (o for o in touching if not (isinstance(o, ir.Slice) and o.base is array))
         return [o for o in touching if not isinstance(o, elements) or not self.aliases.are_distinct(o.array, array)]
 
     def first_store(self, alloc: ir.Alloc, touching: Sequence[ir.Op], stored_too: bool) -> ir.Store | None:
