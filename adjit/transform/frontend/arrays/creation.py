@@ -32,7 +32,7 @@ from adjit.transform.frontend.values.argument_binding import (
     takes,
 )
 from adjit.transform.frontend.values.arrays import allocated, array_of, ordered_like, shape_of, store
-from adjit.transform.frontend.values.dictionaries import Record
+from adjit.transform.frontend.values.dictionaries import Instance
 from adjit.transform.frontend.values.elementwise import (
     as_lazy,
     converted,
@@ -213,7 +213,7 @@ def _array(frame: Frame, value: Value, kind: Value | None = None) -> Value:
 
 def _of_object(frame: Frame, value: Value) -> Value:
     """The array that an object says that it is."""
-    is_object = isinstance(value, Record) and value.of not in (None, np.record)
+    is_object = isinstance(value, Instance) and value.of is not np.record
     if not is_object or not is_defined(class_of(value.of), "__array__"):  # type: ignore[union-attr]
         return value
     return frame.ctx.call(frame, frame.ctx.attribute(frame, value, "__array__"), [], {})

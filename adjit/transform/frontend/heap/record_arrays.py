@@ -18,7 +18,7 @@ import numpy as np
 from adjit.transform import ir
 from adjit.transform.frontend.heap.lists import as_array
 from adjit.transform.frontend.heap.references import item
-from adjit.transform.frontend.values.dictionaries import Record
+from adjit.transform.frontend.values.dictionaries import Instance
 from adjit.transform.frontend.values.frame import Context, as_index, wrap
 from adjit.transform.frontend.values.lists import GrowableList, TupleValue
 from adjit.transform.frontend.values.numbers import COMPLEX, Complex, is_number, operands_in
@@ -79,7 +79,7 @@ def records_of(ctx: Context, names: Sequence[str], columns: Sequence[Value]) -> 
     """An array of records that is an argument, by the arrays of its fields."""
     shapes = tuple(COMPLEX if isinstance(column, Complex) else LEAF for column in columns)
     buffers = [buffer for c in columns if isinstance(c, ir.Var | ir.Const | Complex) for buffer in operands_in(c)]
-    return GrowableList(Record(tuple(names), shapes, np.record), tuple(buffers), ctx.shape(buffers[0])[0])
+    return GrowableList(Instance(tuple(names), shapes, of=np.record), tuple(buffers), ctx.shape(buffers[0])[0])
 
 
 def has_fields(value: Value) -> bool:
@@ -112,7 +112,7 @@ def _shape(ctx: Context, value: Static) -> tuple[Structure, list[ir.Operand]]:
         names.append(name)
         parts.append(inner)
         buffers += more
-    return Record(tuple(names), tuple(parts), np.record), buffers
+    return Instance(tuple(names), tuple(parts), of=np.record), buffers
 
 
 def _known(entry: Value) -> Any:

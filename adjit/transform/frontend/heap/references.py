@@ -34,7 +34,7 @@ from adjit.transform.frontend.heap.mutation_during_iteration import sees_change
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.cells import COPIED, MADE_BEFORE, Container, Copied, ItemRef, Poison, Ref, View
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, is_mutable
+from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, is_mutable
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.frame import (
     ITEM,
@@ -72,7 +72,7 @@ _PATHS: Mapping[str, tuple[int, ...]] = {"keys": (0,), "values": (1,), "items": 
 def _placed(value: Value, cell: Ref | None, index: ir.Operand, path: tuple[int, ...]) -> Value:
     if isinstance(value, TupleValue | Record):
         items = tuple(_placed(one, cell, index, (*path, k)) for k, one in enumerate(value.items))
-        is_one = is_mutable(value) and not (isinstance(value, Record) and value.of is np.record)
+        is_one = is_mutable(value) and not (isinstance(value, Instance) and value.of is np.record)
         return dataclasses.replace(value, items=items, cell=ItemRef(cell, index, path) if is_one else None)
     return value.known_by(ItemRef(cell, index, path)) if isinstance(value, GrowableList) else value
 

@@ -51,7 +51,7 @@ from adjit.transform.frontend.values.argument_binding import Handler, operands_o
 from adjit.transform.frontend.values.arrays import shape_of
 from adjit.transform.frontend.values.cells import Container
 from adjit.transform.frontend.values.checks import require, require_equal
-from adjit.transform.frontend.values.dictionaries import Record, any_order
+from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record, any_order
 from adjit.transform.frontend.values.elementwise import converted, elementwise, materialise, operand, stretched, total
 from adjit.transform.frontend.values.fold import execute
 from adjit.transform.frontend.values.frame import Context, Frame, as_index, static_items, wrap
@@ -180,7 +180,7 @@ def _len(frame: Frame, value: Value) -> Value:
     value = members_of(frame.ctx, unwrap(frame.ctx, value))
     if stands_for(value, str) or (stands_for(value, np.ndarray) and is_records(value)):
         return ir.integer(len(value.value))
-    if isinstance(value, Record) and value.of is not None:
+    if isinstance(value, Instance):
         return call_method(frame, value, "__len__", [], {})
     if isinstance(value, Container) and (count := value.length()) is not None:
         return count
@@ -193,7 +193,7 @@ def _len(frame: Frame, value: Value) -> Value:
 
 
 def _abs(frame: Frame, value: Value) -> Value:
-    if isinstance(value, Record) and value.of is not None and is_defined(value.of, "__abs__"):
+    if isinstance(value, Instance) and is_defined(value.of, "__abs__"):
         return call_method(frame, value, "__abs__", [], {})
     if not is_numeric(value):
         raise frame.ctx.mismatch(f"abs of {describe(value)}", "Give a number or an array.")
@@ -207,7 +207,7 @@ def _to_number(name: str, kind: types.Type) -> Handler:
         if not args and not named:
             return typed_const(0, kind)
         method = f"__{name}__"
-        if len(args) == 1 and isinstance(args[0], Record) and args[0].of is not None and is_defined(args[0].of, method):
+        if len(args) == 1 and isinstance(args[0], Instance) and is_defined(args[0].of, method):
             return call_method(frame, args[0], method, [], {})
         if len(args) == 1 and isinstance(args[0], Static) and isinstance(args[0].value, str):
             return _of_text(frame, name, args[0].value)
@@ -489,7 +489,7 @@ def known_items(frame: Frame, iterated: Value) -> Sequence[Value] | None:
     iterated = contents(ctx, members_of(ctx, unwrap(ctx, iterated)))
     if isinstance(iterated, TupleValue):
         return iterated.items
-    if isinstance(iterated, Record) and iterated.of is None:
+    if isinstance(iterated, KnownDict):
         return tuple(wrap(ctx, key) for key in iterated.keys)
     if stands_for(iterated, str):
         return tuple(map(Static, iterated.value))

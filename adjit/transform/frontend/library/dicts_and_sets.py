@@ -7,8 +7,8 @@ In: the value of one, and a key, a member or an item. Out: what is there; its st
     q.popleft()     the first item; the others each one place to the left
 
 What is in them is a list (of pairs, members or items) in the order of insertion, which is searched from the start:
-to look into a dictionary of n keys takes up to n comparisons. A dictionary whose keys are all constants is a `Record`
-until another key comes.
+to look into a dictionary of n keys takes up to n comparisons. A dictionary whose keys are all constants is a
+`KnownDict` until another key comes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.argument_binding import Handler, takes
 from adjit.transform.frontend.values.cells import ItemRef, Ref
 from adjit.transform.frontend.values.checks import require
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, as_table
+from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record, RuntimeDict, as_table, is_keyed
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
 from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple
@@ -67,11 +67,6 @@ from adjit.transform.frontend.values.values import Value, dereference, describe,
 
 EMPTY = TupleValue((), is_list=True)
 COUNTS = Static(collections.Counter)  # the default of a Counter, which counts 0 of what it lacks and keeps nothing
-
-
-def is_keyed(value: Value) -> bool:
-    """Whether it is a dictionary, a set or a queue."""
-    return isinstance(value, RuntimeDict) or (isinstance(value, Record) and value.of is None)
 
 
 def members(value: RuntimeDict) -> List:
@@ -180,7 +175,7 @@ def item_of(frame: Frame, owner: Record | RuntimeDict, entries: Sequence[Value])
     found = for_option(frame, _entry(entries), lambda key: item_of(frame, owner, [key])) if is_keyed(owner) else None
     if found is not None:
         return found
-    if isinstance(owner, Record) and (owner.of is not None or _is_known(_entry(entries))):
+    if isinstance(owner, Instance) or (isinstance(owner, KnownDict) and _is_known(_entry(entries))):
         return item_of_record(frame, owner, entries)
     value = as_table(owner)
     if value.kind == "set":
@@ -234,7 +229,7 @@ def store(frame: Frame, owner: Record | RuntimeDict, entries: Sequence[Value], v
 
     if is_keyed(owner) and for_option(frame, key, stored) is not None:
         return
-    if isinstance(owner, Record) and (owner.of is not None or _is_known(key)):
+    if isinstance(owner, Instance) or (isinstance(owner, KnownDict) and _is_known(key)):
         store_in_record(frame, owner, entries, value)
         return
     table, given = as_table(owner), materialise(ctx, value)
@@ -277,11 +272,11 @@ def _stored(
 
 def delete(frame: Frame, owner: Value, entries: Sequence[Value]) -> None:
     """`del owner[entries]`."""
-    if isinstance(owner, Record | RuntimeDict) and is_keyed(owner) and as_table(owner).kind == "dict":
+    if is_keyed(owner) and as_table(owner).kind == "dict":
         method(frame, owner, "pop", [_entry(entries)], {})
     elif isinstance(owner, RuntimeDict) and owner.kind == "deque":
         _on_list(frame, owner, lambda items: delete(frame, items, entries))
-    elif isinstance(owner, Record):
+    elif isinstance(owner, Instance):
         call_method(frame, owner, "__delitem__", [_entry(entries)], {})
     elif is_list(owner) and len(entries) == 1 and is_number(entries[0]):
         list_method(frame, owner, "pop", entries, {})
@@ -295,7 +290,7 @@ def delete(frame: Frame, owner: Value, entries: Sequence[Value]) -> None:
 
 
 def method(
-    frame: Frame, owner: Record | RuntimeDict, name: str, args: Sequence[Value], named: dict[str, Value]
+    frame: Frame, owner: KnownDict | RuntimeDict, name: str, args: Sequence[Value], named: dict[str, Value]
 ) -> Value:
     """`owner.name(*args, **named)`."""
     ctx = frame.ctx
@@ -307,9 +302,9 @@ def method(
             return found
     if name == "__getitem__":
         return item_of(frame, owner, args)
-    if isinstance(owner, Record) and not (name in _KEYED and args and not _is_known(args[0])):
+    if isinstance(owner, KnownDict) and not (name in _KEYED and args and not _is_known(args[0])):
         whole = unwrap(ctx, args[0]) if name == "update" and args else None
-        if name not in ("popitem", "clear") and (whole is None or isinstance(whole, Record)):
+        if name not in ("popitem", "clear") and (whole is None or isinstance(whole, KnownDict)):
             return call_method(frame, owner, name, args, named)
     value = as_table(owner)
     if value.kind == "deque" and name in _OF_LISTS:
@@ -435,7 +430,7 @@ def _count(frame: Frame, value: RuntimeDict, given: Value, callee: Any = operato
         add(*pair.items)
 
     whole = unwrap(frame.ctx, given)
-    if isinstance(whole, Record | RuntimeDict) and is_keyed(whole) and as_table(whole).kind == "dict":
+    if is_keyed(whole) and as_table(whole).kind == "dict":
         frame.ctx.for_each(frame, whole.view("items"), add_pair, ())
     else:
         each = members(whole) if isinstance(whole, RuntimeDict) else whole
@@ -613,13 +608,13 @@ def combined(frame: Frame, callee: Any, left: Value, right: Value) -> Value | No
 
 def changed_by(frame: Frame, callee: Any, old: Value, value: Value) -> Value | None:
     """`old callee= value` of a set, a dictionary or a queue, which stays the same one; None of anything else."""
-    if not isinstance(old, Record | RuntimeDict) or not is_keyed(old):
+    if not is_keyed(old):
         return None
     table = as_table(old)
     if table.kind == "deque" and callee is operator.add:
         method(frame, table, "extend", [value], {})
         return latest(frame, table)
-    if table.default == COUNTS and isinstance(value, Record | RuntimeDict) and is_keyed(value):
+    if table.default == COUNTS and is_keyed(value):
         value = dataclasses.replace(as_table(value), default=COUNTS)
     elif callee is operator.or_:
         method(frame, old, "update", [value], {})
@@ -771,8 +766,8 @@ def new_dictionary(frame: Frame, args: Sequence[Value], named: dict[str, Value])
     given = [unwrap(ctx, a) for a in args]
     if any(isinstance(a, RuntimeDict) for a in given):
         return _filled(frame, RuntimeDict("dict", EMPTY), given, named)
-    pairs = [a if isinstance(a, Record) else to_list(frame, a) for a in given]
-    if all(isinstance(a, Record) or _has_known_keys(a) for a in pairs):
+    pairs = [a if isinstance(a, KnownDict) else to_list(frame, a) for a in given]
+    if all(isinstance(a, KnownDict) or _has_known_keys(a) for a in pairs):
         return dictionary(frame, pairs, named)
     return _filled(frame, RuntimeDict("dict", EMPTY), pairs, named)
 
@@ -793,14 +788,14 @@ def _filled(frame: Frame, made: RuntimeDict, args: Sequence[Value], named: dict[
     return dereference(frame.env, cell)
 
 
-def of_parts(frame: Frame, parts: Sequence[tuple[Value, Value] | Record | RuntimeDict]) -> Value:
+def of_parts(frame: Frame, parts: Sequence[tuple[Value, Value] | KnownDict | RuntimeDict]) -> Value:
     """`{key: value, **others}`."""
-    made = Record((), ())
-    if all(isinstance(one, Record) or (isinstance(one, tuple) and _is_known(one[0])) for one in parts):
+    made = KnownDict((), ())
+    if all(isinstance(one, KnownDict) or (isinstance(one, tuple) and _is_known(one[0])) for one in parts):
         for one in parts:
             if isinstance(one, tuple):
                 made = made.with_item(key_of(frame.ctx, one[0]), one[1])
-            elif isinstance(one, Record):
+            elif isinstance(one, KnownDict):
                 made = merged(made, one)
         return made
     cell = as_reference(frame, made)
@@ -824,7 +819,7 @@ def _default_dictionary(frame: Frame, args: list[Value], named: dict[str, Value]
 def _counter(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     made = as_table(_filled(frame, RuntimeDict("dict", EMPTY, COUNTS), args, {}))
     for name, value in named.items():
-        _count(frame, _now(frame, made), Record((name,), (materialise(frame.ctx, value),)))
+        _count(frame, _now(frame, made), KnownDict((name,), (materialise(frame.ctx, value),)))
     return latest(frame, made)
 
 

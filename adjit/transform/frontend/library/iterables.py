@@ -41,7 +41,7 @@ from adjit.transform.frontend.values.argument_binding import Handler, dtype_argu
 from adjit.transform.frontend.values.arrays import array_of, shape_of
 from adjit.transform.frontend.values.cells import Copied, ItemRef, Ref, View
 from adjit.transform.frontend.values.checks import require
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, any_order
+from adjit.transform.frontend.values.dictionaries import Instance, RuntimeDict, any_order
 from adjit.transform.frontend.values.elementwise import (
     as_lazy,
     broadcast_shapes,
@@ -213,7 +213,7 @@ def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
         if isinstance(place, ir.Var | ir.Const):
             frame.env[stream.spent.key] = scalars.scalar(ctx, operator.add, (place, ir.integer(1)), "place")
             return stream.at(place)
-    if isinstance(iterator, Record) and is_defined(iterator.of, "__next__") and default is None:
+    if isinstance(iterator, Instance) and is_defined(iterator.of, "__next__") and default is None:
         return ctx.call(frame, Method(iterator, "__next__"), [], {})
     if stream is not None and (stream.make is None or stream.spent is not None):
         what, instead = f"next of {describe(iterator)}", "Use it in a `for` loop, which may `break`."

@@ -32,7 +32,7 @@ from adjit.transform.frontend.operations.records import Partial, method_of
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import Handler, operands_of, takes
 from adjit.transform.frontend.values.cells import Ref
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, is_mutable
+from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, is_mutable
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.fold import (
     BUILTINS,
@@ -222,7 +222,7 @@ def _callable(frame: Frame, value: Value) -> Value:
 
 
 def _is_callable(value: Value) -> bool:
-    if isinstance(value, Record) and value.of is not None:
+    if isinstance(value, Instance):
         return inherited_attribute(value.of, value.of.__mro__, "__call__") is not None
     if isinstance(value, Static):
         return callable(value.value) or isinstance(value.value, LocalFunction | Partial)

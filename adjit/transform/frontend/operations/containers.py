@@ -49,7 +49,7 @@ from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.arrays import shape_of
 from adjit.transform.frontend.values.cells import ItemRef, Ref, View
 from adjit.transform.frontend.values.checks import emit_check, require
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, as_table, is_mutable
+from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record, RuntimeDict, as_table, is_mutable
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
 from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple
@@ -125,7 +125,7 @@ def _as_grown(frame: Frame, base: TupleValue) -> GrowableList:
     if ctx.assumed.items_change and is_changed and isinstance(cell, Ref | View):
         # items are changed where they are: from now on the list is kept so
         state = dereference(frame.env, cell.cell if isinstance(cell, View) else cell)
-        state = as_table(state) if isinstance(state, Record) else state
+        state = as_table(state) if isinstance(state, KnownDict) else state
         assert isinstance(state, TupleValue | RuntimeDict)
         pairs = state.items if isinstance(state, RuntimeDict) else state
         puts_away_items(ctx, pairs)
@@ -477,7 +477,7 @@ _METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
 
 def exhaust(frame: Frame, value: Value) -> Value:
     """What an iterator has left, after which it has nothing, or what an object iterates over; else the value."""
-    if isinstance(value, Record) and value.of is not None:
+    if isinstance(value, Instance):
         method = static_attribute(class_of(value.of), "__iter__", None)
         if is_defined(value.of, "__next__"):
             what, instead = f"a loop over {describe(value)}, which has `__next__`", "Write `__iter__` with `yield`."

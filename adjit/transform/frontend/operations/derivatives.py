@@ -28,7 +28,7 @@ from adjit.transform.frontend.heap.references import unnamed
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import bound as taken
 from adjit.transform.frontend.values.cells import ClosureCell
-from adjit.transform.frontend.values.dictionaries import Record
+from adjit.transform.frontend.values.dictionaries import KnownDict
 from adjit.transform.frontend.values.elementwise import materialise, operand
 from adjit.transform.frontend.values.fold import constant
 from adjit.transform.frontend.values.frame import Context, Frame, LocalFunction, wrap
@@ -162,7 +162,7 @@ def arguments(
             found[key] = TupleValue(tuple(given.get(key, ())))
         elif p.kind is p.VAR_KEYWORD:
             rest = given.get(key, {})
-            found[key] = Record(tuple(rest), tuple(rest.values()))
+            found[key] = KnownDict(tuple(rest), tuple(rest.values()))
         elif key in given or p.default is not p.empty:
             value = given.get(key, p.default)
             found[key] = value if isinstance(value, Value) else wrap(ctx, value)

@@ -48,7 +48,7 @@ from adjit.transform.frontend.operations.control import (
 from adjit.transform.frontend.operations.seeded_generators import KINDS
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.cells import CELL, COMMON, Poison, Ref
-from adjit.transform.frontend.values.dictionaries import Record, is_mutable
+from adjit.transform.frontend.values.dictionaries import Instance, is_mutable
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import ANYWHERE, Context, Frame, Guess, LocalFunction
 from adjit.transform.frontend.values.invariant_extents import (
@@ -543,7 +543,7 @@ def _wider(ctx: Context, loop: object, name: str, slot: _Slot, value: Value | No
     with ctx.builder.region():
         mine, others = (None if shape is None else leaves_as(ctx, shape, each) for each in held)
     if shape is None or mine is None or others is None:
-        if isinstance(value, Record) and value.of in KINDS:
+        if isinstance(value, Instance) and value.of in KINDS:
             raise ctx.not_constant(
                 "a random generator that is seeded in the function and draws in a loop",
                 "Draw all numbers before the loop, with a size, or pass the generator as an argument.",

@@ -30,7 +30,7 @@ from adjit.transform.frontend.values import complexes, integers, scalars
 from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.cells import Container, ItemRef, Ref
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, is_mutable
+from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, is_mutable
 from adjit.transform.frontend.values.elementwise import elementwise, materialise, operand, overlaps, paired
 from adjit.transform.frontend.values.fold import (
     ARRAYS_OF_TEXTS,
@@ -266,7 +266,7 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
         method = method_of(owner, asked)
         if method is None:
             continue
-        if is_array(beside) and owner is right and not _stands_back(right.of if isinstance(right, Record) else other):
+        if is_array(beside) and owner is right and not _stands_back(right.of if isinstance(right, Instance) else other):
             raise ctx.unsupported(
                 f"`{sign_of(callee)}` of an array and {describe(owner)}",
                 f"Write `__array_ufunc__ = None` in the class, or put {describe(owner)} to the left.",
@@ -293,7 +293,7 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
         return scalars.negated(ctx, truth(frame, binary(frame, operator.eq, left, right)))
     if callee in (operator.eq, operator.ne) and one is other is SimpleNamespace:
         return _namespaces_equal(frame, callee, left, right)
-    if callee in (operator.eq, operator.ne) and isinstance((one and left) or right, Record):
+    if callee in (operator.eq, operator.ne) and isinstance((one and left) or right, Instance):
         return compare(frame, "Is" if callee is operator.eq else "IsNot", left, right)
     return None
 
@@ -418,7 +418,7 @@ def _are_comparable(left: Value, right: Value) -> bool:
         return left.is_list == right.is_list
     if isinstance(left, Record) or isinstance(right, Record):
         # every class has the method that refuses
-        kinds = [a.of for a in (left, right) if isinstance(a, Record) and a.of is not None]
+        kinds = [a.of for a in (left, right) if isinstance(a, Instance)]
         return any(static_attribute(kind, "__lt__") is not _REFUSES for kind in kinds)
     return (is_number(left) and is_number(right)) or (stands_for(left, str) and stands_for(right, str))
 
@@ -480,7 +480,7 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
     ctx = frame.ctx
     if is_scalar(value):
         return complexes.truth(ctx, value)
-    if isinstance(value, Record) and value.of is not None:
+    if isinstance(value, Instance):
         asked = next((name for name in ("__bool__", "__len__") if is_defined(class_of(value.of), name)), None)
         return ir.boolean(True) if asked is None else truth(frame, call_method(frame, value, asked, [], {}))
     if isinstance(value, Container) and (count := value.length()) is not None:
@@ -579,7 +579,7 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
         return ir.boolean(isinstance(left, Static) and isinstance(right, Static) and left.value is right.value)
     if isinstance(left, ir.Const) and isinstance(right, ir.Const):
         return ir.boolean(left == right)
-    if left == right and not isinstance(left, TupleValue | Record | GrowableList | RuntimeDict):
+    if left == right and not isinstance(left, Container):
         return ir.boolean(True)
     if is_mutable(left) and is_mutable(right) and isinstance(left.cell, Ref) and isinstance(right.cell, Ref):
         known = frame.ctx.arguments.same
@@ -596,7 +596,7 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
         raise Restart(keeps_chosen=True)
     if frame.is_rule or is_array(left) != is_array(right):
         return ir.boolean(False)
-    if len(kinds) > 1 and kinds & {TupleValue, Record, RuntimeDict, GrowableList}:
+    if len(kinds) > 1 and any(issubclass(kind, Container) for kind in kinds):
         return ir.boolean(False)
     raise frame.ctx.unsupported(
         f"`is` of {describe(left)} and {describe(right)}", "Compare with `==`, or compare their contents.",

@@ -31,7 +31,7 @@ from adjit.transform import ir
 from adjit.transform.frontend.heap.references import as_reference, latest, mutate
 from adjit.transform.frontend.operations.derivatives import arguments
 from adjit.transform.frontend.operations.seeded_generators import KINDS, drawn
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
+from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record, RuntimeDict
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.fold import constant, execute, is_constant, is_texts, items_of_texts, members_in
 from adjit.transform.frontend.values.frame import Context, Frame, wrap
@@ -69,7 +69,7 @@ def unwrap(ctx: Context, value: Value) -> Value:
     if isinstance(value.value, set | frozenset | collections.deque):
         return TupleValue(tuple(wrap(ctx, one) for one in value.value))
     if type(value.value) in (dict, collections.OrderedDict, MappingProxyType):
-        return Record(tuple(value.value), tuple(wrap(ctx, one) for one in value.value.values()))
+        return KnownDict(tuple(value.value), tuple(wrap(ctx, one) for one in value.value.values()))
     return value
 
 
@@ -97,7 +97,7 @@ def key_of(ctx: Context, value: Value) -> Any:
 def item_of_record(frame: Frame, owner: Record, entries: Sequence[Value]) -> Value:
     """`owner[key]`."""
     ctx = frame.ctx
-    if owner.of is not None and owner.of is not np.record:
+    if isinstance(owner, Instance) and owner.of is not np.record:
         return call_method(frame, owner, "__getitem__", [_one(entries)], {})
     key = key_of(ctx, _one(entries))
     found = owner.get(key)
@@ -121,31 +121,19 @@ def _keys(owner: Record) -> str:
 
 def store_in_record(frame: Frame, owner: Record, entries: Sequence[Value], value: Value) -> None:
     """`owner[key] = value`."""
-    if owner.of is not None:
+    if isinstance(owner, Instance):
         call_method(frame, owner, "__setitem__", [_one(entries), value], {})
         return
     state = owner.with_item(key_of(frame.ctx, _one(entries)), materialise(frame.ctx, value))
     mutate(frame, owner, state, "a store into an item")
 
 
-def _items(frame: Frame, owner: Record) -> Value:
-    return owner.view("items")
-
-
-def keys(frame: Frame, owner: Record) -> Value:
-    return owner.view("keys")
-
-
-def _values(frame: Frame, owner: Record) -> Value:
-    return owner.view("values")
-
-
-def _get(frame: Frame, owner: Record, key: Value, default: Value | None = None) -> Value:
+def _get(frame: Frame, owner: KnownDict, key: Value, default: Value | None = None) -> Value:
     found = owner.get(key_of(frame.ctx, key))
     return found if found is not None else default or Static(None)
 
 
-def _pop(frame: Frame, owner: Record, key: Value, default: Value | None = None) -> Value:
+def _pop(frame: Frame, owner: KnownDict, key: Value, default: Value | None = None) -> Value:
     name = key_of(frame.ctx, key)
     if name not in owner.keys and default is not None:
         return default
@@ -154,7 +142,7 @@ def _pop(frame: Frame, owner: Record, key: Value, default: Value | None = None) 
     return found
 
 
-def _setdefault(frame: Frame, owner: Record, key: Value, default: Value | None = None) -> Value:
+def _setdefault(frame: Frame, owner: KnownDict, key: Value, default: Value | None = None) -> Value:
     name = key_of(frame.ctx, key)
     if name not in owner.keys:
         mutate(frame, owner, owner.with_item(name, default or Static(None)), "`setdefault`")
@@ -163,34 +151,30 @@ def _setdefault(frame: Frame, owner: Record, key: Value, default: Value | None =
     return known.items[known.keys.index(name)]
 
 
-def _copied(frame: Frame, owner: Record) -> Value:
-    return owner.known_by(None)
-
-
 _METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
-    "items": (0, _items),
-    "keys": (0, keys),
-    "values": (0, _values),
+    "items": (0, lambda frame, owner: owner.view("items")),
+    "keys": (0, lambda frame, owner: owner.view("keys")),
+    "values": (0, lambda frame, owner: owner.view("values")),
     "get": (2, _get),
     "pop": (2, _pop),
     "setdefault": (2, _setdefault),
-    "copy": (0, _copied),
+    "copy": (0, lambda frame, owner: owner.known_by(None)),
 }
 
 
-def dictionary(frame: Frame, args: Sequence[Value], named: Mapping[str, Value]) -> Record:
+def dictionary(frame: Frame, args: Sequence[Value], named: Mapping[str, Value]) -> KnownDict:
     """`dict(...)`."""
     ctx = frame.ctx
-    made = Record((), ())
+    made = KnownDict((), ())
     for given in args:
         whole = unwrap(ctx, given)
-        made = merged(made, whole) if isinstance(whole, Record) else _of_pairs(frame, made, whole)
+        made = merged(made, whole) if isinstance(whole, KnownDict) else _of_pairs(frame, made, whole)
     for name, value in named.items():
         made = made.with_item(name, materialise(ctx, value))
     return made
 
 
-def _of_pairs(frame: Frame, made: Record, given: Value) -> Record:
+def _of_pairs(frame: Frame, made: KnownDict, given: Value) -> KnownDict:
     pairs = frame.ctx.collected(frame, given, None)
     if not isinstance(pairs, TupleValue):
         raise frame.ctx.unsupported("a dictionary whose number of items is only known at run time", "Use arrays.")
@@ -201,7 +185,7 @@ def _of_pairs(frame: Frame, made: Record, given: Value) -> Record:
     return made
 
 
-def merged(one: Record, other: Record) -> Record:
+def merged(one: KnownDict, other: KnownDict) -> KnownDict:
     """`{**one, **other}`."""
     made = one.known_by(None)
     for key, value in zip(other.keys, other.items, strict=True):
@@ -209,7 +193,7 @@ def merged(one: Record, other: Record) -> Record:
     return made
 
 
-def updated(frame: Frame, owner: Record, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+def _updated(frame: Frame, owner: KnownDict, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """`owner.update(...)`."""
     mutate(frame, owner, merged(owner, dictionary(frame, args, named)), "`update`")
     return Static(None)
@@ -221,7 +205,7 @@ def updated(frame: Frame, owner: Record, args: Sequence[Value], named: Mapping[s
 def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
     """`owner.name`."""
     ctx = frame.ctx
-    if owner.of is None:
+    if not isinstance(owner, Instance):
         return Method(owner, name)
     found = owner.get(name)
     if name == "__dict__":
@@ -236,8 +220,6 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
         return found
     if owner.of in KINDS:
         return Method(owner, name)
-    if name == "__class__":
-        return class_of_value(frame, owner)
     missing, own = object(), class_of(owner.of)
     thing = static_attribute(own, name, missing)
     if thing is missing and own is not owner.of:
@@ -251,9 +233,8 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
     return attribute_of_class(frame, owner, own, name)
 
 
-def _remembered(frame: Frame, owner: Record, name: str, found: Value | None) -> Value:
+def _remembered(frame: Frame, owner: Instance, name: str, found: Value | None) -> Value:
     """What a `cached_property` gives: what the object has under its name, else what the function says, from now on."""
-    assert owner.of is not None
     own = class_of(owner.of)
     if found is not None and not isinstance(found, Optional) and found != _UNREAD:
         return found
@@ -296,9 +277,8 @@ def attribute_of_class(frame: Frame, owner: Value, own: type, name: str) -> Valu
     return wrap(ctx, thing)
 
 
-def without(ctx: Context, owner: Record, name: str) -> errors.AdjitError:
+def without(ctx: Context, owner: Instance, name: str) -> errors.AdjitError:
     """The refusal of what an object of a library has in Python, and not here."""
-    assert owner.of is not None
     own = class_of(owner.of)
     public = getattr(own, "KNOWN", tuple(one for one in dir(own) if not one.startswith("_")))
     why = f"Known are {', '.join(public)}."
@@ -328,7 +308,7 @@ def attribute_of_jitclass(frame: Frame, owner: Static, name: str) -> Value | Non
 def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
     """`owner.name = value`."""
     ctx = frame.ctx
-    if not isinstance(owner, Record) or owner.of is None:
+    if not isinstance(owner, Instance):
         kind = "an object from outside" if isinstance(owner, Static) else describe(owner)
         raise ctx.unsupported(
             f"assignment to an attribute of {kind}",
@@ -358,9 +338,9 @@ def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], n
     if name == EXCEPTION_MADE:
         mutate(frame, owner, owner.with_item("args", TupleValue(tuple(args))), "`__init__`")
         return Static(None)
-    if owner.of in KINDS:
-        return drawn(frame, owner, name, args, named)
-    if owner.of is not None:
+    if isinstance(owner, Instance):
+        if owner.of in KINDS:
+            return drawn(frame, owner, name, args, named)
         own = class_of(owner.of)
         method = static_attribute(own, name, None)
         if not isinstance(method, FunctionType) and own is not owner.of:
@@ -371,7 +351,7 @@ def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], n
             )
         return ctx.call(frame, Static(method), [owner, *args], named)
     if name == "update":
-        return updated(frame, owner, args, named)
+        return _updated(frame, owner, args, named)  # type: ignore[arg-type]
     most, handler = _METHODS.get(name, (0, None))
     if handler is None or named or len(args) > most:
         raise wrong_method(ctx, owner, dict, name, handler is not None)
@@ -407,8 +387,8 @@ def check_class(ctx: Context, kind: type) -> None:
 
 def class_of_object(value: Value) -> type | None:
     """The class of an object or a named tuple, as far as it is the user's; None of any other value."""
-    if isinstance(value, Record):
-        return None if value.of is None else class_of(value.of)
+    if isinstance(value, Instance):
+        return class_of(value.of)
     fields = value.fields if isinstance(value, TupleValue) else ()
     return fields.of if isinstance(fields, Fields) else None
 
@@ -423,7 +403,7 @@ def method_of(value: Value, name: str) -> FunctionType | None:
 
 def fields_compared(value: Value, method: FunctionType) -> TupleValue | None:
     """What a comparison compares that `dataclass` wrote; None of any other."""
-    if not isinstance(value, Record) or value.of is None or method.__code__.co_filename != "<string>":
+    if not isinstance(value, Instance) or method.__code__.co_filename != "<string>":
         return None
     names = [field.name for field in dataclasses.fields(value.of) if field.compare]
     return TupleValue(tuple(value.items[value.keys.index(name)] for name in names if name in value.keys))
@@ -439,7 +419,8 @@ def constructed(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[
         return _member(ctx, kind, args)
     check_class(ctx, kind)
     if kind is SimpleNamespace:
-        return dereference(frame.env, as_reference(frame, dataclasses.replace(dictionary(frame, args, named), of=kind)))
+        known = dictionary(frame, args, named)
+        return dereference(frame.env, as_reference(frame, Instance(known.keys, known.items, of=kind)))
     if static_attribute(kind, "__new__") is not static_attribute(object, "__new__"):
         raise ctx.unsupported(
             f"a call of the class {kind.__name__}, which has its own `__new__`",
@@ -454,7 +435,7 @@ def constructed(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[
             ctx.call(frame, Static(after), [dereference(frame.env, cell), *handed_on], {})
         return dereference(frame.env, cell)
     remembered = unread(kind)
-    cell = as_reference(frame, Record(tuple(remembered), tuple(remembered.values()), kind))
+    cell = as_reference(frame, Instance(tuple(remembered), tuple(remembered.values()), of=kind))
     if isinstance(initial, FunctionType):
         ctx.call(frame, Static(initial), [dereference(frame.env, cell), *args], named)
     elif args or named:
@@ -471,7 +452,7 @@ def _is_generated(kind: type) -> bool:
 
 def _of_dataclass(
     frame: Frame, kind: type, args: Sequence[Value], named: Mapping[str, Value]
-) -> tuple[Record, list[Value]]:
+) -> tuple[Instance, list[Value]]:
     """An object of a dataclass, and what its constructor only hands on to `__post_init__`."""
     ctx = frame.ctx
     fields = dataclasses.fields(kind)
@@ -490,13 +471,13 @@ def _of_dataclass(
             value = ctx.call(frame, Static(factories[field.name]), [], {})
         if value != Static(missing):
             items[field.name] = materialise(ctx, value)
-    made = Record(tuple(items), tuple(items.values()), stood_for(kind))
+    made = Instance(tuple(items), tuple(items.values()), of=stood_for(kind))
     return made, [values[name] for name in handed_on]
 
 
 def replaced(frame: Frame, owner: Value, named: Mapping[str, Value]) -> Value:
     """`dataclasses.replace(owner, **named)`."""
-    if not isinstance(owner, Record) or owner.of is None:
+    if not isinstance(owner, Instance):
         raise frame.ctx.mismatch(f"dataclasses.replace of {describe(owner)}", "Give it an object of a dataclass.")
     known = {f.name for f in dataclasses.fields(owner.of) if f.init}
     pairs = {n: v for n, v in zip(owner.keys, owner.items, strict=True) if n in known}
@@ -511,7 +492,7 @@ class Parent:
     """What `super()` gives: an object, as the classes see it that come after one in its order of them."""
 
     kind: type
-    owner: Record
+    owner: Instance
 
 
 def parent(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -523,7 +504,7 @@ def parent(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         kind, owner = frame.source.closure.get("__class__"), frame.lookup(first)
     else:
         kind, owner = args[0].value if isinstance(args[0], Static) else None, args[-1]
-    if named or len(args) not in (0, 2) or not isinstance(kind, type) or not isinstance(owner, Record):
+    if named or len(args) not in (0, 2) or not isinstance(kind, type) or not isinstance(owner, Instance):
         raise ctx.unsupported("super of these", "Call it without arguments, in a method of a class.")
     return Static(Parent(kind, owner))
 
@@ -531,8 +512,7 @@ def parent(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 def attribute_of_parent(frame: Frame, above: Parent, name: str) -> Value:
     """`super().name`."""
     ctx, owner = frame.ctx, latest(frame, above.owner)
-    assert isinstance(owner, Record)
-    assert owner.of is not None
+    assert isinstance(owner, Instance)
     order = owner.of.__mro__
     after = order[order.index(above.kind) + 1 :] if above.kind in order else ()
     found = inherited_attribute(owner.of, after, name)
@@ -632,7 +612,7 @@ def class_of_value(frame: Frame, value: Value) -> Value:
 
 def variables_of(frame: Frame, value: Value) -> Value:
     """`vars(value)`: the attributes of an object, by their names."""
-    if isinstance(value, Record) and value.of is not None:
+    if isinstance(value, Instance):
         return value.view("attributes")
     if isinstance(value, Static) and hasattr(value.value, "__dict__"):
         contents_read(vars(value.value))
@@ -645,17 +625,17 @@ def as_plain(whole: type) -> Callable[[Frame, Value], Value]:
     """dataclasses.asdict and astuple: an object of a dataclass, and those in it, as dictionaries or tuples."""
 
     def plain(frame: Frame, value: Value) -> Value:
-        if isinstance(value, Record) and value.of is not None and dataclasses.is_dataclass(value.of):
+        if isinstance(value, Instance) and dataclasses.is_dataclass(value.of):
             names = [field.name for field in dataclasses.fields(value.of)]
             items = tuple(plain(frame, value.items[value.keys.index(name)]) for name in names)
-            return Record(tuple(names), items) if whole is dict else TupleValue(items)
-        if isinstance(value, TupleValue) or (isinstance(value, Record) and value.of is None):
+            return KnownDict(tuple(names), items) if whole is dict else TupleValue(items)
+        if isinstance(value, TupleValue | KnownDict):
             return dataclasses.replace(value, items=tuple(plain(frame, one) for one in value.items), cell=None)
         # what is no dataclass is copied, as copy.deepcopy does
         return frame.ctx.call(frame, Static(copy.deepcopy), [value], {})
 
     def handle(frame: Frame, value: Value) -> Value:
-        if isinstance(value, Record) and value.of is not None and dataclasses.is_dataclass(value.of):
+        if isinstance(value, Instance) and dataclasses.is_dataclass(value.of):
             return plain(frame, value)
         raise frame.ctx.mismatch(f"{describe(value)} instead of a dataclass", "Give an object of a dataclass.")
 
@@ -669,7 +649,7 @@ def classes_of(value: Value) -> tuple[type, ...]:
         kinds = {"dict": dict if value.default is None else of_default, "set": set, "deque": collections.deque}
         return (kinds[value.kind],)
     if isinstance(value, Record):
-        return (value.of or dict,)
+        return (value.of if isinstance(value, Instance) else dict,)
     if is_list(value) or isinstance(value, TupleValue):
         fields = value.fields if isinstance(value, TupleValue) else ()
         return (list,) if is_list(value) else (fields.of,) if isinstance(fields, Fields) else (tuple,)
@@ -714,12 +694,7 @@ def assign_attribute(frame: Frame, owner: Value, name: Value, value: Value) -> V
 
 def delete_attribute(frame: Frame, owner: Value, name: Value) -> Value:
     """`delattr(owner, name)`."""
-    if (
-        not isinstance(name, Static)
-        or not isinstance(owner, Record)
-        or owner.of is None
-        or name.value not in owner.keys
-    ):
+    if not isinstance(name, Static) or not isinstance(owner, Instance) or name.value not in owner.keys:
         raise frame.ctx.unsupported(f"`del` of this attribute of {describe(owner)}", "Leave it out.")
     mutate(frame, owner, owner.without(name.value), "`del`")
     return Static(None)
@@ -752,7 +727,7 @@ def _of_either(ctx: Context, owner: Value, name: str) -> errors.AdjitError:
 
 def has(owner: Value, name: str) -> bool:
     """Whether a value has that attribute."""
-    if isinstance(owner, Record) and owner.of is not None:
+    if isinstance(owner, Instance):
         return name in owner.keys or is_defined(class_of(owner.of), name)
     if isinstance(owner, Static):
         return is_defined(owner.value, name)

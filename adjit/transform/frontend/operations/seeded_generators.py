@@ -27,7 +27,7 @@ from adjit.transform import ir
 from adjit.transform.frontend.heap.lists import in_memory
 from adjit.transform.frontend.heap.references import in_new_reference, mutate
 from adjit.transform.frontend.values.arrays import array_of
-from adjit.transform.frontend.values.dictionaries import Record
+from adjit.transform.frontend.values.dictionaries import Instance
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.fold import constant, execute, is_constant
 from adjit.transform.frontend.values.frame import Context, Frame, wrap
@@ -63,12 +63,12 @@ def _seeded(frame: Frame, seed: Value, make: Callable[[int], _Drawing]) -> Value
     return in_new_reference(frame, _of_state(make(int(seed.value))))
 
 
-def _of_state(generator: _Drawing) -> Record:
+def _of_state(generator: _Drawing) -> Instance:
     if isinstance(generator, np.random.Generator):
-        return Record(("state",), (Static(_State(generator.bit_generator.state)),), np.random.Generator)
+        return Instance(("state",), (Static(_State(generator.bit_generator.state)),), of=np.random.Generator)
     found: Any = generator.get_state(legacy=False)
     found["state"]["key"] = found["state"]["key"].tolist()
-    return Record(("state",), (Static(_State(found)),), np.random.RandomState)
+    return Instance(("state",), (Static(_State(found)),), of=np.random.RandomState)
 
 
 class _State:
@@ -84,10 +84,9 @@ class _State:
         return hash(repr(self.found))
 
 
-def drawn(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+def drawn(frame: Frame, owner: Instance, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """`generator.name(*args, **named)`."""
     ctx = frame.ctx
-    assert owner.of is not None
     method = getattr(owner.of, name, None)
     if method is None or name in ("bit_generator", "spawn", "seed", "get_state", "set_state"):
         raise ctx.unsupported(f"`{name}` of a random generator", "Draw the numbers before the call, and pass them.")
@@ -118,7 +117,7 @@ def _as_array(ctx: Context, value: Value) -> Value:
     return materialise(ctx, value) if is_plain else array_of(ctx, value)
 
 
-def _drawn(frame: Frame, owner: Record, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> Value:
+def _drawn(frame: Frame, owner: Instance, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> Value:
     (state,) = owner.items
     assert isinstance(state, Static)
     generator: _Drawing = np.random.RandomState() if owner.of is np.random.RandomState else np.random.default_rng()
@@ -173,7 +172,7 @@ def after_draws(frame: Frame, loop: cst.For | cst.While, known: Container[Any]) 
 def _draws(frame: Frame, loop: cst.For | cst.While) -> bool:
     """Whether a loop has to do with a generator that is seeded inside."""
     values = (dereference(frame.env, frame.env[name]) for name in names_in(loop) & frame.env.keys())
-    return any(isinstance(value, Record) and value.of in KINDS for value in values)
+    return any(isinstance(value, Instance) and value.of in KINDS for value in values)
 
 
 def _is_taken(thing: Any) -> bool:

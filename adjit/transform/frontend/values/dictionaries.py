@@ -2,8 +2,8 @@
 
 In: keys and items. Out: the value of a dictionary, a set, a queue or an object.
 
-    {"k": x}                 Record(("k",), (%x,))
-    Spring(k=x)              Record(("k",), (%x,), Spring)
+    {"k": x}                 KnownDict(("k",), (%x,))
+    Spring(k=x)              Instance(("k",), (%x,), of=Spring)
     d = {}; d[k] = x         RuntimeDict("dict", <the list of the pairs (%k, %x)>)
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any, Self, TypeGuard
 
 from adjit.transform import ir
 from adjit.transform.frontend.values.cells import Container, Copied, ItemRef, Ref, View
@@ -23,38 +23,51 @@ from adjit.transform.ir.types import const
 
 @dataclass(frozen=True)
 class Record(Container, made_of="items"):
-    """A dictionary, or an object of the class `of`: what it has under each key, or as the attribute of each name."""
+    """What has its items under keys that are known."""
 
     keys: tuple[Any, ...]
     items: tuple[Value, ...]
-    of: type | None = None
     cell: Ref | ItemRef | View | Copied | None = None
-
-    def describe(self) -> str:
-        return "a dictionary" if self.of is None else f"an object of the class {self.of.__name__}"
 
     def get(self, key: Any) -> Value | None:
         return self.items[self.keys.index(key)] if key in self.keys else None
 
-    def with_item(self, key: Any, value: Value) -> Record:
+    def with_item(self, key: Any, value: Value) -> Self:
         if key not in self.keys:
             return replace(self, keys=(*self.keys, key), items=(*self.items, value))
         place = self.keys.index(key)
         return replace(self, items=(*self.items[:place], value, *self.items[place + 1 :]))
 
-    def without(self, key: Any) -> Record:
+    def without(self, key: Any) -> Self:
         place = self.keys.index(key)
         keys = self.keys[:place] + self.keys[place + 1 :]
         return replace(self, keys=keys, items=self.items[:place] + self.items[place + 1 :])
 
-    def view(self, part: str) -> Value:
-        if part == "attributes":
-            cell = View(self.cell, part) if isinstance(self.cell, Ref | ItemRef) else self.cell
-            return replace(self, of=None, cell=cell)
-        return as_table(self).view(part) if self.of is None else self
-
     def flatten(self) -> list[Value]:
         return [part for one in self.items for part in parts_of(one)]
+
+
+class KnownDict(Record):
+    """A dictionary of keys that are known."""
+
+    what = "a dictionary"
+
+    def view(self, part: str) -> Value:
+        return as_table(self).view(part)
+
+
+@dataclass(frozen=True)
+class Instance(Record):
+    """An object of the class `of`: what it has as the attribute of each name."""
+
+    of: type = object
+
+    def describe(self) -> str:
+        return f"an object of the class {self.of.__name__}"
+
+    def view(self, part: str) -> Value:
+        cell = View(self.cell, part) if isinstance(self.cell, Ref | ItemRef) else self.cell
+        return KnownDict(self.keys, self.items, cell) if part == "attributes" else self
 
 
 @dataclass(frozen=True)
@@ -110,9 +123,19 @@ def any_order(value: Value) -> Value:
     return replace(value.items, cell=None) if isinstance(value, RuntimeDict) and value.kind == "set" else value
 
 
+def as_record(keys: tuple[Any, ...], items: tuple[Value, ...], of: type | None) -> Record:
+    """An object of that class, of None a dictionary."""
+    return KnownDict(keys, items) if of is None else Instance(keys, items, of=of)
+
+
+def is_keyed(value: Value) -> TypeGuard[KnownDict | RuntimeDict]:
+    """Whether it is a dictionary, a set or a queue."""
+    return isinstance(value, KnownDict | RuntimeDict)
+
+
 def as_table(value: Value) -> RuntimeDict:
     """A dictionary of constant keys as one to which others may come."""
-    if isinstance(value, Record):
+    if isinstance(value, KnownDict):
         return RuntimeDict("dict", pairs_of(value), cell=None if isinstance(value.cell, View) else value.cell)
     assert isinstance(value, RuntimeDict)
     return value
@@ -125,7 +148,7 @@ def key_value(key: Any) -> Value:
     return const(key) if isinstance(key, bool | int | float) else Static(key)
 
 
-def pairs_of(value: Record) -> TupleValue:
+def pairs_of(value: KnownDict) -> TupleValue:
     """The keys of a dictionary, with what it has under them."""
     pairs = zip(map(key_value, value.keys), value.items, strict=True)
     return TupleValue(tuple(map(TupleValue, pairs)), is_list=True)

@@ -32,7 +32,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.frontend.values.cells import WHERE_TEXTS_GO
-from adjit.transform.frontend.values.dictionaries import Record
+from adjit.transform.frontend.values.dictionaries import KnownDict
 from adjit.transform.frontend.values.frame import Context, wrap
 from adjit.transform.frontend.values.lists import Fields, TupleValue
 from adjit.transform.frontend.values.numbers import Complex, is_number
@@ -62,7 +62,7 @@ def constant(value: Value, refused: Callable[[Value], Exception] = Unknown, is_f
         return items if value.is_list and not is_frozen else tuple.__new__(kind, items)
     if is_frozen:
         raise refused(value)
-    if isinstance(value, Record) and value.of is None:
+    if isinstance(value, KnownDict):
         return {key: constant(one, refused) for key, one in zip(value.keys, value.items, strict=True)}
     if isinstance(value, SliceValue):
         ends = (value.span.start, value.span.stop, value.span.step)

@@ -34,7 +34,7 @@ from adjit.transform.frontend.values.bookkeeping import (
     NumberNotes,
 )
 from adjit.transform.frontend.values.cells import AWAY, COMMON, MADE_TEXT, WHERE_TEXTS_GO, ClosureCell, Poison, View
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
+from adjit.transform.frontend.values.dictionaries import Instance, RuntimeDict
 from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, fields_of
 from adjit.transform.frontend.values.numbers import Complex
 from adjit.transform.frontend.values.ranges import SliceValue
@@ -464,7 +464,7 @@ def wrap(ctx: Context, thing: Any) -> Value:
         return SliceValue(ir.Span(*(None if end is None else ir.integer(int(end)) for end in _ends(thing))))
     known = known_by(thing)
     if known:
-        return Record(tuple(known), tuple(wrap(ctx, part) for part in known.values()), type(thing))
+        return Instance(tuple(known), tuple(wrap(ctx, part) for part in known.values()), of=type(thing))
     return Static(as_numba_scalar(thing))
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adjit.transform.frontend.values.cells import Poison, Ref
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, key_value
+from adjit.transform.frontend.values.cells import Container, Poison, Ref
+from adjit.transform.frontend.values.dictionaries import KnownDict, Record, RuntimeDict, key_value
 from adjit.transform.frontend.values.lists import ROW, GrowableList, Ragged, Row, TupleValue, is_list, items_in, list_of
 from adjit.transform.frontend.values.numbers import COMPLEX, Complex
 from adjit.transform.frontend.values.statics import Static, may_be_chosen
@@ -40,7 +40,7 @@ def joint(left: Structure, right: Structure, chooses: bool = False) -> Structure
         return own if own == with_own_extents(given) else None
     if _are_alike(left, right):
         return _joint_items(left, right)
-    if kinds <= {Record, RuntimeDict}:
+    if kinds <= {KnownDict, RuntimeDict}:
         one, other = _as_table(left), _as_table(right)
         if one is None or other is None or replace(one, items=other.items) != other:
             return None
@@ -56,9 +56,11 @@ def joint(left: Structure, right: Structure, chooses: bool = False) -> Structure
 
 def _are_alike(left: Structure, right: Structure) -> bool:
     """Whether they are tuples, lists or objects with as many parts."""
-    if {type(left), type(right)} == {TupleValue}:
-        return left.is_list == right.is_list and len(left.items) == len(right.items)
-    return {type(left), type(right)} == {Record} and left.with_members() == right.with_members()
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, TupleValue):
+        return bool(left.is_list == right.is_list and len(left.items) == len(right.items))
+    return isinstance(left, Record) and left.with_members() == right.with_members()
 
 
 def _joint_items(left: Structure, right: Structure, chooses: bool = False) -> Structure | None:
@@ -90,7 +92,7 @@ def options_in(shape: Structure) -> tuple[Structure, ...]:
 
 
 def _is_option(shape: Structure) -> bool:
-    if type(shape) in (TupleValue, Record, GrowableList, RuntimeDict):
+    if isinstance(shape, Container):
         return all(is_put_together(part) or _is_option(part) for part in shape.members)
     return isinstance(shape, Ref) or may_be_chosen(shape)
 
@@ -109,7 +111,7 @@ def _maybe(*shapes: Structure) -> Structure | None:
 
 def _as_table(shape: Structure) -> RuntimeDict | None:
     """A dictionary of constant keys as one whose keys are found at run time."""
-    if not isinstance(shape, Record) or shape.of is not None:
+    if not isinstance(shape, KnownDict):
         return shape if isinstance(shape, RuntimeDict) else None
     keys = (structure(key_value(key)) for key in shape.keys)
     pairs = tuple(map(TupleValue, zip(keys, shape.items, strict=True)))

@@ -72,7 +72,7 @@ class Composite(Kind):
     made_of: ClassVar[Sequence[str]] = ()
 
     def __init_subclass__(cls, made_of: str = "") -> None:
-        cls.made_of = made_of.split()
+        cls.made_of = made_of.split() or cls.made_of
 
     @property
     def members(self) -> tuple[Any, ...]:

@@ -54,7 +54,6 @@ from adjit.transform.frontend.heap.mutation_during_iteration import looked_at
 from adjit.transform.frontend.heap.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.frontend.heap.references import current_view, latest
 from adjit.transform.frontend.library.cuda import CudaName, attribute_of_cuda, call_of_cuda, check_called, in_kernel
-from adjit.transform.frontend.library.dicts_and_sets import is_keyed
 from adjit.transform.frontend.library.dicts_and_sets import method as method_of_table
 from adjit.transform.frontend.library.iterables import in_turn
 from adjit.transform.frontend.library.launches import (
@@ -103,7 +102,7 @@ from adjit.transform.frontend.operations.records import (
 from adjit.transform.frontend.values import complexes
 from adjit.transform.frontend.values.argument_binding import bound, element_type, taken
 from adjit.transform.frontend.values.arrays import array_of, ordered_like, shape_of
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
+from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, is_keyed
 from adjit.transform.frontend.values.elementwise import converted, materialise, operand, paired, part, where
 from adjit.transform.frontend.values.fold import (
     ARRAYS_OF_TEXTS,
@@ -265,7 +264,7 @@ def _method_of(frame: Frame, owner: Value, name: str) -> Value:
 
 def _gives_method(owner: Value, name: str) -> bool:
     """Whether `owner.name` is something to be called with the owner."""
-    if isinstance(owner, Record) and owner.of is not None:
+    if isinstance(owner, Instance):
         thing = static_attribute(class_of(owner.of), name, None)
         return name not in owner.keys and isinstance(thing, FunctionType | functools._lru_cache_wrapper)
     if isinstance(owner, TupleValue) and isinstance(owner.fields, Fields):
@@ -1041,14 +1040,13 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
     args = (
         [all_of_stream(frame, a) for a in args] if isinstance(owner, RuntimeDict | TupleValue | GrowableList) else args
     )
-    if not isinstance(owner, Record) or is_keyed(owner):
+    if not isinstance(owner, Instance):
         behind = len if method.name == "__len__" else _operator(method.name)
         if behind is not None:
             return ctx.call(frame, Static(behind), [owner, *args], named)
-    if isinstance(owner, Record | RuntimeDict):
-        if is_keyed(owner):
-            return method_of_table(frame, owner, method.name, args, dict(named))
-        assert isinstance(owner, Record)
+    if is_keyed(owner):
+        return method_of_table(frame, owner, method.name, args, dict(named))
+    if isinstance(owner, Instance):
         return call_method(frame, owner, method.name, args, named)
     if isinstance(owner, TupleValue) and owner.fields and method.name == "_replace" and not args:
         return _with_fields(frame, owner, named)

@@ -41,7 +41,7 @@ from adjit.transform.frontend.operations.generators import Around, generated
 from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.assumptions import Assumptions, Restart
 from adjit.transform.frontend.values.cells import ClosureCell, Ref
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
+from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, as_record
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import (
     Context,
@@ -366,7 +366,7 @@ def structured(ctx: Context, layout: Layout, value: Value, branches: Mapping[int
         items = tuple(map(made, part.parts))
         if part.kind in ("tuple", "list"):
             return _same(ctx, part, TupleValue(items, part.kind == "list", fields_of(part.of)))
-        return _same(ctx, part, Record(part.keys, items, part.of))
+        return _same(ctx, part, as_record(part.keys, items, part.of))
 
     return made(layout)
 
@@ -408,7 +408,7 @@ def _shape(layout: Layout) -> Structure:
     parts = tuple(map(_shape, layout.parts))
     if layout.kind in ("tuple", "list"):
         return TupleValue(parts, layout.kind == "list", fields_of(layout.of))
-    return Record(layout.keys, parts, layout.of)
+    return as_record(layout.keys, parts, layout.of)
 
 
 def _lists_as_arrays(ctx: Context, value: Value) -> Value:
@@ -788,7 +788,7 @@ def _without_recursion(
 def _owner(source: FunctionSource, bound: Mapping[str, Value]) -> str | None:
     """The parameter that is the object whose method the function is, if it is one."""
     name, value = next(iter(bound.items()), ("", None))
-    of = value.of if isinstance(value, Record) else type(value.value) if isinstance(value, Static) else None
+    of = value.of if isinstance(value, Instance) else type(value.value) if isinstance(value, Static) else None
     return name if of is not None and static_attribute(of, source.called) is source.function else None
 
 

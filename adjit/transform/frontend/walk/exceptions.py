@@ -40,7 +40,7 @@ from adjit.transform.frontend.operations import control
 from adjit.transform.frontend.operations.operators import either
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.cells import MADE_TEXT, Poison
-from adjit.transform.frontend.values.dictionaries import Record
+from adjit.transform.frontend.values.dictionaries import Instance
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import CallRaises, Frame
 from adjit.transform.frontend.values.lists import TupleValue
@@ -240,7 +240,7 @@ def _exception(frame: Frame, kind: type[BaseException], arguments: Sequence[cst.
         else:
             is_made = is_text and any(isinstance(each, cst.FormattedString | cst.SimpleString) for each in inside(node))
             args.append(MADE_TEXT if is_made else materialise(frame.ctx, evaluate(frame, node)))
-    made = Record(("args",), (TupleValue(tuple(args)),), kind)
+    made = Instance(("args",), (TupleValue(tuple(args)),), of=kind)
     own = static_attribute(kind, "__init__", None)
     if not isinstance(own, FunctionType):
         return made

@@ -50,11 +50,11 @@ from adjit.transform.frontend.operations.operators import (
     truth,
     unary,
 )
-from adjit.transform.frontend.operations.records import call_method, is_instance, keys, members_of, unwrap
+from adjit.transform.frontend.operations.records import call_method, is_instance, members_of, unwrap
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.arrays import shape_of
 from adjit.transform.frontend.values.cells import MADE_TEXT, WHERE_TEXTS_GO
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
+from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record, RuntimeDict, is_keyed
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.evaluation_order import in_order, settled
 from adjit.transform.frontend.values.fold import ARRAYS_OF_TEXTS, TEXTS, fold, is_texts
@@ -280,7 +280,7 @@ def _set_comprehension(frame: Frame, node: cst.SetComp) -> Value:
 def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRED) -> tuple[Value, ...]:
     """What `*` stands for before a value."""
     value = members_of(frame.ctx, unwrap(frame.ctx, all_of_stream(frame, value)))
-    value = keys(frame, value) if isinstance(value, Record) else value
+    value = value.view("keys") if isinstance(value, KnownDict) else value
     if is_array(value) and ndim(value) > 0:
         extent = shape_of(frame.ctx, value)[0]
         if isinstance(extent, ir.Const) and extent.value <= MOST_STARRED:
@@ -416,7 +416,7 @@ def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
         whole = unwrap(frame.ctx, right)
         if isinstance(whole, Union):
             return of_option(frame, whole, lambda option: _compared(frame, name, left, option))
-        if isinstance(whole, Record) and whole.of is not None:
+        if isinstance(whole, Instance):
             is_there = _is_in_object(frame, left, whole)
             return is_there if name == "In" else scalars.negated(frame.ctx, is_there)
         if isinstance(whole, RuntimeDict) and whole.kind == "iterator":
@@ -436,9 +436,8 @@ def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
     return compare(frame, name, left, right)
 
 
-def _is_in_object(frame: Frame, one: Value, owner: Record) -> ir.Operand:
+def _is_in_object(frame: Frame, one: Value, owner: Instance) -> ir.Operand:
     """`one in owner`, by the method of its class or by what it iterates over."""
-    assert owner.of is not None
     if is_defined(owner.of, "__contains__"):
         return truth(frame, call_method(frame, owner, "__contains__", [one], {}))
     found = compare(frame, "In", one, exhaust(frame, owner))
@@ -548,7 +547,7 @@ _LACKING = (LookupError, "the value that is chosen at run time has no such item"
 def _has_item(value: Value, entries: Sequence[Value]) -> bool:
     """Whether a dictionary, a tuple or a list has the key or place, where that is known."""
     (entry,) = entries if len(entries) == 1 else (None,)
-    if isinstance(value, Record) and value.of is None and isinstance(entry, Static | ir.Const):
+    if isinstance(value, KnownDict) and isinstance(entry, Static | ir.Const):
         return entry.value in value.keys
     if isinstance(value, TupleValue) and isinstance(entry, ir.Const):
         return bool(-len(value.items) <= entry.value < len(value.items))
@@ -729,13 +728,13 @@ def _named_arguments(frame: Frame, value: Value, node: cst.CSTNode) -> dict[str,
 
 def _dictionary(frame: Frame, node: cst.Dict) -> Value:
     ctx = frame.ctx
-    parts: list[tuple[Value, Value] | Record | RuntimeDict] = []
+    parts: list[tuple[Value, Value] | KnownDict | RuntimeDict] = []
     for element in node.elements:
         key = evaluate(frame, element.key) if isinstance(element, cst.DictElement) else None
         value = materialise(ctx, evaluate_or_none(frame, element.value))
         if key is None:
             more = unwrap(ctx, not_none(ctx, value, _called_so(element.value)))
-            if not isinstance(more, Record | RuntimeDict) or not dicts_and_sets.is_keyed(more):
+            if not is_keyed(more):
                 raise ctx.unsupported(f"`**` before {describe(value)}", "Give it a dictionary.", node=element)
             parts.append(more)
         else:

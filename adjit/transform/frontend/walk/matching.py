@@ -23,7 +23,7 @@ from adjit.transform.frontend.heap.references import as_reference
 from adjit.transform.frontend.operations import control
 from adjit.transform.frontend.operations.operators import both, compare, either, truth
 from adjit.transform.frontend.operations.records import attribute_of_record, is_instance, key_of, unwrap
-from adjit.transform.frontend.values.dictionaries import Record
+from adjit.transform.frontend.values.dictionaries import KnownDict, Record
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Frame
 from adjit.transform.frontend.values.lists import GrowableList, TupleValue
@@ -160,7 +160,7 @@ def _object(frame: Frame, pattern: cst.MatchClass, value: Value, names: Names) -
 
 def _mapping(frame: Frame, pattern: cst.MatchMapping, value: Value, names: Names) -> ir.Operand:
     whole = _content(frame, value)
-    if not isinstance(whole, Record) or whole.of is not None:
+    if not isinstance(whole, KnownDict):
         return ir.boolean(False)
     found: list[tuple[cst.MatchPattern, Value]] = []
     for element in pattern.elements:
