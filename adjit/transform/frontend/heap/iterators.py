@@ -179,9 +179,7 @@ def _done(run: Callable[[], None]) -> Value:
 def _either(frame: Frame, one: ir.Operand, other: Callable[[], ir.Operand]) -> ir.Operand:
     if isinstance(one, ir.Const):
         return one if one.value else other()
-    found = frame.ctx.either_value(frame, one, lambda: ir.boolean(True), other)
-    assert isinstance(found, ir.Var | ir.Const)
-    return found
+    return frame.ctx.either_value(frame, one, lambda: ir.boolean(True), other)
 
 
 def asked_one_by_one(frame: Frame, name: str, value: Value) -> Value:

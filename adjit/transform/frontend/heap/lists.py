@@ -454,7 +454,7 @@ def as_wide(ctx: Context, buffer: ir.Operand, kind: types.Array) -> ir.Operand:
 
 
 def appended(
-    ctx: Context, value: GrowableList, given: Value, choose: Callable[..., Value], trips: ir.Operand
+    ctx: Context, value: GrowableList, given: Value, choose: Callable[..., Any], trips: ir.Operand
 ) -> GrowableList:
     """The list with an item more; `choose(condition, yes, no)`: one of two; `trips`: a guess at how many come."""
     key, loop = value.cell.key if isinstance(value.cell, Ref) else "", ctx.loop.around[-1] if ctx.loop.around else None
@@ -466,7 +466,7 @@ def appended(
 
 
 def _with_room(
-    ctx: Context, value: GrowableList, given: Value, choose: Callable[..., Value], trips: ir.Operand
+    ctx: Context, value: GrowableList, given: Value, choose: Callable[..., Any], trips: ir.Operand
 ) -> GrowableList:
     """The list, in memory that has room for one item more."""
     if not value.buffers:
@@ -487,11 +487,10 @@ def _with_room(
         return TupleValue(tuple(_longer(ctx, b, value.count, (capacity, *found)) for b, found in pairs))
 
     found = choose(is_full, longer, lambda: TupleValue(value.buffers))
-    assert isinstance(found, TupleValue)
-    return dataclasses.replace(value, buffers=tuple(found.items))  # type: ignore[arg-type]
+    return dataclasses.replace(value, buffers=found.items)
 
 
-def with_width(ctx: Context, value: GrowableList, given: Value, choose: Callable[..., Value]) -> GrowableList:
+def with_width(ctx: Context, value: GrowableList, given: Value, choose: Callable[..., Any]) -> GrowableList:
     """The list, in memory that has room for the extents of this item."""
     buffers = list(value.buffers)
     leaves = _leaves(ctx, value.item, given)
@@ -502,7 +501,11 @@ def with_width(ctx: Context, value: GrowableList, given: Value, choose: Callable
 
 
 def as_wide_as(
-    ctx: Context, buffer: ir.Operand, count: ir.Operand, extents: Sequence[ir.Operand], choose: Callable[..., Value]
+    ctx: Context,
+    buffer: ir.Operand,
+    count: ir.Operand,
+    extents: Sequence[ir.Operand],
+    choose: Callable[..., ir.Operand],
 ) -> ir.Operand:
     rows, *held = ctx.shape(buffer)
     fits: ir.Operand = ir.boolean(True)
@@ -524,9 +527,7 @@ def as_wide_as(
             widths.append(complexes.branch(ctx, is_more, more, scalars.ready(room), "width"))
         return _longer(ctx, buffer, count, (rows, *widths))
 
-    found = choose(fits, scalars.ready(buffer), wider)
-    assert isinstance(found, ir.Var | ir.Const)
-    return found
+    return choose(fits, scalars.ready(buffer), wider)
 
 
 def roomy(ctx: Context, buffer: ir.Operand | None, kind: types.Type, count: ir.Operand, capacity: ir.Operand) -> ir.Var:

@@ -36,13 +36,7 @@ from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.cells import COPIED, MADE_BEFORE, Container, Copied, ItemRef, Poison, Ref, View
 from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, is_mutable
 from adjit.transform.frontend.values.elementwise import copied, materialise
-from adjit.transform.frontend.values.frame import (
-    ITEM,
-    ITEMS,
-    KEPT,
-    Context,
-    Frame,
-)
+from adjit.transform.frontend.values.frame import ITEM, ITEMS, KEPT, Context, Frame, Held
 from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple
 from adjit.transform.frontend.values.numbers import dtype, is_array, is_number, operands_in
 from adjit.transform.frontend.values.statics import Static, as_stream
@@ -108,17 +102,17 @@ def state_of(frame: Frame, cell: Ref | ItemRef) -> Value:
     return item_now(frame, cell) if isinstance(cell, ItemRef) else dereference(frame.env, cell)
 
 
-def latest(frame: Frame, value: Value) -> Value:
+def latest(frame: Frame, value: Held) -> Held:
     """A list, a dictionary or an object that was evaluated before something else was, as it is now."""
     if isinstance(value, Union):
         return value.mapped(functools.partial(latest, frame))
     cell = value.cell if is_mutable(value) else None
     if isinstance(value, Record) and isinstance(cell, View):
-        return cell.of(latest(frame, state_of(frame, cell.cell)))
+        return cell.of(latest(frame, state_of(frame, cell.cell)))  # type: ignore[return-value]
     if isinstance(cell, Ref) or (
         isinstance(cell, ItemRef) and frame.ctx.assumed.items_change and cell.cell is not None
     ):
-        return state_of(frame, cell)
+        return state_of(frame, cell)  # type: ignore[return-value]
     return value
 
 

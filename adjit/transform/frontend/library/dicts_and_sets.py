@@ -18,6 +18,7 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Sequence
+from enum import EnumMeta, Flag
 from typing import Any
 
 from numba import typed, types
@@ -40,8 +41,8 @@ from adjit.transform.frontend.operations.containers import (
     to_list,
     without,
 )
-from adjit.transform.frontend.operations.control import conditional, either_value, for_option
-from adjit.transform.frontend.operations.operators import binary, truth
+from adjit.transform.frontend.operations.control import conditional, either_value, for_option, of_option
+from adjit.transform.frontend.operations.operators import binary, compare, either, truth
 from adjit.transform.frontend.operations.records import (
     call_method,
     dictionary,
@@ -54,16 +55,19 @@ from adjit.transform.frontend.operations.records import (
 )
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.argument_binding import Handler, takes
-from adjit.transform.frontend.values.cells import ItemRef, Ref
+from adjit.transform.frontend.values.cells import Container, ItemRef, Ref
 from adjit.transform.frontend.values.checks import require
 from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record, RuntimeDict, as_table, is_keyed
 from adjit.transform.frontend.values.elementwise import materialise
+from adjit.transform.frontend.values.fold import execute, members_in
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
 from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple
 from adjit.transform.frontend.values.numbers import dtype, is_array, is_number, is_numeric
 from adjit.transform.frontend.values.ranges import SliceValue
-from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.statics import Static, stands_for
+from adjit.transform.frontend.values.unions import Union
 from adjit.transform.frontend.values.values import Value, dereference, describe, parts_of
+from adjit.transform.source.external_reads import is_defined
 
 EMPTY = TupleValue((), is_list=True)
 COUNTS = Static(collections.Counter)  # the default of a Counter, which counts 0 of what it lacks and keeps nothing
@@ -157,7 +161,7 @@ def _must_be_there(frame: Frame, value: RuntimeDict, place: ir.Operand, what: st
 def contains(frame: Frame, value: RuntimeDict, key: Value) -> ir.Operand:
     """`key in value`."""
     found = for_option(frame, key, lambda one: contains(frame, value, one)) if value.kind != "deque" else None
-    if isinstance(found, ir.Var | ir.Const):
+    if found is not None:
         return found
     key = _checked(frame.ctx, key) if value.kind != "deque" else key
     return scalars.scalar(frame.ctx, operator.ge, (_place(frame, value, key), ir.integer(0)), "is_there")
@@ -167,11 +171,48 @@ def _entry(entries: Sequence[Value]) -> Value:
     return entries[0] if len(entries) == 1 else TupleValue(tuple(entries))
 
 
+def is_in(frame: Frame, one: Value, whole: Value) -> ir.Operand:
+    """`one in whole`."""
+    ctx = frame.ctx
+    if isinstance(whole, Instance) and is_defined(whole.of, "__contains__"):
+        return truth(frame, call_method(frame, whole, "__contains__", [one], {}))
+    if isinstance(whole, RuntimeDict) and whole.kind == "iterator":
+        what = "`in` on an iterator"
+        raise ctx.unsupported(what, "Search a list.", why="In Python the search consumes items of the iterator.")
+    if isinstance(whole, KnownDict | GrowableList | RuntimeDict):
+        searched = RuntimeDict("deque", whole.known_by(None)) if isinstance(whole, GrowableList) else as_table(whole)
+        return contains(frame, searched, materialise(ctx, one))
+    if stands_for(one, str) and stands_for(whole, str):
+        return ir.boolean(one.value in whole.value)
+    if (known := members_in(whole)) is not None:
+        return _is_member(frame, one, known)
+    if not isinstance(whole, TupleValue):
+        raise ctx.unsupported("`in` on something that is not a tuple", "Write the search as a loop.")
+    found: ir.Operand = ir.boolean(False)
+    for each in whole.items:
+        found = either(frame, found, scalars.ready(truth(frame, compare(frame, "Equal", one, each))))
+    return found
+
+
+def _is_member(frame: Frame, left: Value, members: EnumMeta | Flag) -> ir.Operand:
+    """Whether something known is a member of an enumeration, or a flag in one of its members, as Python has it."""
+    if isinstance(left, Union):
+        return truth(frame, of_option(frame, left, lambda option: _is_member(frame, option, members)))
+    if not isinstance(left, Static | ir.Const):
+        raise frame.ctx.not_constant(
+            f"`in` with {describe(left)} that is only known at run time, and {describe(Static(members))}",
+            "Compare with the values of members.",
+        )
+    return ir.boolean(execute(frame.ctx, "", "Look for a member.", operator.contains, (members, left.value)))
+
+
 # ------------------------------------------------------------------------------------------------------- items of these
 
 
-def item_of(frame: Frame, owner: Record | RuntimeDict, entries: Sequence[Value]) -> Value:
-    """`owner[entries]`."""
+def item_of(frame: Frame, owner: Container, entries: Sequence[Value]) -> Value:
+    """`owner[entries]` of a list or a tuple, a dictionary, a queue or an object."""
+    if isinstance(owner, List):
+        return item_at(frame, owner, entries)
     found = for_option(frame, _entry(entries), lambda key: item_of(frame, owner, [key])) if is_keyed(owner) else None
     if found is not None:
         return found
@@ -219,9 +260,12 @@ def _with_default(
     return whole, complexes.branch(ctx, is_missing, scalars.ready(count), scalars.ready(place), "place")
 
 
-def store(frame: Frame, owner: Record | RuntimeDict, entries: Sequence[Value], value: Value) -> None:
+def store(frame: Frame, owner: Container, entries: Sequence[Value], value: Value) -> None:
     """`owner[entries] = value`."""
     ctx, key = frame.ctx, _entry(entries)
+    if isinstance(owner, List):
+        set_item(frame, owner, entries, value)
+        return
 
     def stored(one: Value) -> Value:
         store(frame, owner, [one], value)
@@ -624,11 +668,6 @@ def changed_by(frame: Frame, callee: Any, old: Value, value: Value) -> Value | N
         return None
     _becomes(frame, table, as_table(made).items, "an operator")
     return latest(frame, table)
-
-
-def as_searched(value: Value) -> RuntimeDict:
-    """What `in` looks through."""
-    return RuntimeDict("deque", value.known_by(None)) if isinstance(value, GrowableList) else as_table(value)
 
 
 # --------------------------------------------------------------------------------------------------------------- queues

@@ -21,13 +21,7 @@ import numpy as np
 from adjit.rules import python
 from adjit.transform import ir
 from adjit.transform.frontend.arrays import indexing
-from adjit.transform.frontend.heap.iterators import (
-    at_most,
-    at_once,
-    of_items,
-    opened_in_turns,
-    seen_through,
-)
+from adjit.transform.frontend.heap.iterators import at_most, at_once, of_items, opened_in_turns, seen_through
 from adjit.transform.frontend.heap.lists import elements, joined
 from adjit.transform.frontend.heap.mutation_during_iteration import is_run_through
 from adjit.transform.frontend.heap.references import as_reference, mutate

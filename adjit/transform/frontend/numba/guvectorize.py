@@ -22,12 +22,7 @@ from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import taken
 from adjit.transform.frontend.values.arrays import allocated_part, array_of, shape_of
 from adjit.transform.frontend.values.checks import require
-from adjit.transform.frontend.values.elementwise import (
-    broadcast_shapes,
-    converted,
-    materialise,
-    stretched_index,
-)
+from adjit.transform.frontend.values.elementwise import broadcast_shapes, converted, materialise, stretched_index
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
 from adjit.transform.frontend.values.lists import TupleValue
 from adjit.transform.frontend.values.numbers import dtype, is_array, is_complex

@@ -497,9 +497,7 @@ def to_list(frame: Frame, value: Value) -> List:
     ctx = frame.ctx
     value = opened_stream(frame, exhaust(frame, value))
     if isinstance(value, Union):
-        found = of_option(frame, value, functools.partial(to_list, frame))
-        assert isinstance(found, List)
-        return found
+        return of_option(frame, value, functools.partial(to_list, frame))
     if as_stream(value) is not None:
         return ctx.collected(frame, value, None)
     value = contents(ctx, value)

@@ -11,7 +11,7 @@ import functools
 import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from numba import types
 
@@ -37,12 +37,8 @@ from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.cells import CELL, Poison, Ref
 from adjit.transform.frontend.values.dictionaries import Record
 from adjit.transform.frontend.values.elementwise import materialise
-from adjit.transform.frontend.values.frame import Context, Frame, Guess
-from adjit.transform.frontend.values.invariant_extents import (
-    in_common,
-    known_extents,
-    of_extents,
-)
+from adjit.transform.frontend.values.frame import Context, Frame, Guess, Held
+from adjit.transform.frontend.values.invariant_extents import in_common, known_extents, of_extents
 from adjit.transform.frontend.values.lists import TupleValue
 from adjit.transform.frontend.values.statics import Static
 from adjit.transform.frontend.values.unions import Union, any_of, functions_in, is_option, is_text
@@ -63,7 +59,6 @@ SPOKEN = {
 }  # fmt: skip
 
 Env = dict[str, Value]
-Held = TypeVar("Held", bound=Value)
 
 
 def bare_name(name: str) -> str:
@@ -175,11 +170,9 @@ def unless_left(frame: Frame, run: Callable[[], None]) -> None:
     conditional(frame, left(frame), gone if isinstance(flag(frame, RAISED), ir.Var) else lambda: None, run)
 
 
-def either_value(frame: Frame, condition: ir.Operand, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
+def either_value(frame: Frame, condition: ir.Operand, yes: Callable[[], Held], no: Callable[[], Held]) -> Held:
     """`yes() if condition else no()`, with the variables that the side assigns which is taken."""
-    found = _either_or_none(frame, condition, yes, no)
-    assert found is not None
-    return found
+    return _either_or_none(frame, condition, yes, no)  # type: ignore[return-value]
 
 
 def _either_or_none(
@@ -206,7 +199,7 @@ def _either_or_none(
     return found
 
 
-def of_option(frame: Frame, chosen: Union, run: Callable[[Value], Value]) -> Value:
+def of_option(frame: Frame, chosen: Union, run: Callable[[Value], Held]) -> Held:
     """`run` of what is chosen at run time: a branch for each option but the last. One that Python would refuse to call
     so raises TypeError there, as it runs."""
     faults: list[errors.WrongCall] = []
@@ -234,7 +227,7 @@ def of_option(frame: Frame, chosen: Union, run: Callable[[Value], Value]) -> Val
     made = at(0)
     if made is None:
         raise faults[0]
-    return made
+    return made  # type: ignore[return-value]
 
 
 def do_for_option(frame: Frame, value: Value, run: Callable[[Value], None]) -> bool:
@@ -253,7 +246,7 @@ def do_for_option(frame: Frame, value: Value, run: Callable[[Value], None]) -> b
     return True
 
 
-def for_option(frame: Frame, value: Value, run: Callable[[Value], Value]) -> Value | None:
+def for_option(frame: Frame, value: Value, run: Callable[[Value], Held]) -> Held | None:
     """`run` of a value in which all that is chosen at run time, but functions, is one of its options; None if nothing
     is."""
     if isinstance(value, Union) and not all(map(_is_function, value.options)):
@@ -262,7 +255,7 @@ def for_option(frame: Frame, value: Value, run: Callable[[Value], Value]) -> Val
         return None
     for place, item in enumerate(value.items):
 
-        def whole(one: Value, k: int = place) -> Value:
+        def whole(one: Value, k: int = place) -> Held:
             made = replace(value, items=(*value.items[:k], one, *value.items[k + 1 :]))
             found = for_option(frame, made, run)
             return run(made) if found is None else found

@@ -51,11 +51,7 @@ from adjit.transform.frontend.values.cells import CELL, COMMON, Poison, Ref
 from adjit.transform.frontend.values.dictionaries import Instance, is_mutable
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import ANYWHERE, Context, Frame, Guess, LocalFunction
-from adjit.transform.frontend.values.invariant_extents import (
-    fixed_extents,
-    of_extents,
-    still_fixed,
-)
+from adjit.transform.frontend.values.invariant_extents import fixed_extents, of_extents, still_fixed
 from adjit.transform.frontend.values.lists import GrowableList
 from adjit.transform.frontend.values.statics import Static
 from adjit.transform.frontend.values.structures import is_put_together, options_in
@@ -618,9 +614,7 @@ def _with_room(
         capacity = scalars.scalar(ctx, max, (wanted, doubled), "capacity")
         is_enough = scalars.scalar(ctx, operator.ge, (room, wanted), "is_enough")
         moved = functools.partial(lists.roomy, ctx, known, kind, length, capacity)
-        found = either_value(frame, is_enough, scalars.ready(known), moved)
-        assert isinstance(found, ir.Var | ir.Const)
-        made.append(found)
+        made.append(either_value(frame, is_enough, scalars.ready(known), moved))
     return [*made, length]
 
 

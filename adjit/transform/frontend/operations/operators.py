@@ -11,7 +11,6 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from enum import EnumMeta, Flag
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,10 +37,8 @@ from adjit.transform.frontend.values.fold import (
     OPERATORS,
     TEXTS,
     as_floats,
-    execute,
     fold,
     is_known_object,
-    members_in,
     takes_operands,
     takes_texts,
 )
@@ -429,7 +426,7 @@ def both(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.
         return right() if left.value else left
     known, placed = scalars.ready(ir.boolean(False)), unless_changing(frame, right)
     if placed is None:
-        return _operand(either_value(frame, left, right, known))
+        return either_value(frame, left, right, known)
     return complexes.branch(frame.ctx, left, placed, known, "both")
 
 
@@ -439,13 +436,8 @@ def either(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> i
         return left if left.value else right()
     known, placed = scalars.ready(ir.boolean(True)), unless_changing(frame, right)
     if placed is None:
-        return _operand(either_value(frame, left, known, right))
+        return either_value(frame, left, known, right)
     return complexes.branch(frame.ctx, left, known, placed, "either")
-
-
-def _operand(value: Value) -> ir.Operand:
-    assert isinstance(value, ir.Var | ir.Const)
-    return value
 
 
 def unary(frame: Frame, callee: Any, value: Value) -> Value:
@@ -488,9 +480,7 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
     if isinstance(value, Union):
         if all(isinstance(option, Static) for option in value.options):
             return holds_for(ctx, value, lambda option: isinstance(option, Static) and bool(option.value))
-        found = of_option(frame, value, functools.partial(truth, frame))
-        assert isinstance(found, ir.Var | ir.Const)
-        return found
+        return of_option(frame, value, functools.partial(truth, frame))
     if isinstance(value, Optional):
         held = value.value
         return both(frame, value.is_there, lambda: truth(frame, held))
@@ -502,7 +492,7 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
 
 
 def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
-    """One comparison; `is` and `in` are decided when the code is compiled."""
+    """One comparison, but `in`; `is` is decided when the code is compiled."""
     ctx = frame.ctx
     if name in ("Equal", "NotEqual") and (isinstance(left, Union) or isinstance(right, Union)):
         same = _is_equal(frame, left, right)
@@ -510,41 +500,11 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
     if name in ("Is", "IsNot"):
         same = _is_same(frame, left, right)
         return same if name == "Is" else scalars.negated(ctx, same)
-    if name in ("Equal", "NotEqual", "In", "NotIn") and isinstance(left, Optional):
+    if name in ("Equal", "NotEqual") and isinstance(left, Optional):
         return truth(frame, of_option(frame, as_options(left), lambda option: compare(frame, name, option, right)))
     if name in ("Equal", "NotEqual") and isinstance(right, Optional):
         return compare(frame, name, right, left)
-    if name in ("In", "NotIn"):
-        right = unwrap(ctx, right)
-        if isinstance(right, Union):
-            return of_option(frame, right, lambda option: compare(frame, name, left, option))
-        if isinstance(left, Union) and stands_for(right, str):
-            return of_option(frame, left, lambda option: compare(frame, name, option, right))
-        if stands_for(left, str) and stands_for(right, str):
-            return ir.boolean((left.value in right.value) == (name == "In"))
-        if (members := members_in(right)) is not None:
-            is_there = _is_member(frame, left, members)
-            return is_there if name == "In" else scalars.negated(ctx, is_there)
-        if not isinstance(right, TupleValue):
-            raise ctx.unsupported("`in` on something that is not a tuple", "Write the search as a loop.")
-        found: ir.Operand = ir.boolean(False)
-        for item in right.items:
-            same_item = truth(frame, compare(frame, "Equal", left, item))
-            found = either(frame, found, scalars.ready(same_item))
-        return found if name == "In" else scalars.negated(ctx, found)
     return binary(frame, COMPARISONS[name], left, right)
-
-
-def _is_member(frame: Frame, left: Value, members: EnumMeta | Flag) -> ir.Operand:
-    """Whether something known is a member of an enumeration, or a flag in one of its members, as Python has it."""
-    if isinstance(left, Union):
-        return truth(frame, of_option(frame, left, lambda option: _is_member(frame, option, members)))
-    if not isinstance(left, Static | ir.Const):
-        raise frame.ctx.not_constant(
-            f"`in` with {describe(left)} that is only known at run time, and {describe(Static(members))}",
-            "Compare with the values of members.",
-        )
-    return ir.boolean(execute(frame.ctx, "", "Look for a member.", operator.contains, (members, left.value)))
 
 
 def _is_equal(frame: Frame, left: Value, right: Value) -> ir.Operand:

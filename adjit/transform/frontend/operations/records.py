@@ -147,7 +147,6 @@ def _setdefault(frame: Frame, owner: KnownDict, key: Value, default: Value | Non
     if name not in owner.keys:
         mutate(frame, owner, owner.with_item(name, default or Static(None)), "`setdefault`")
     known = latest(frame, owner)
-    assert isinstance(known, Record)
     return known.items[known.keys.index(name)]
 
 
@@ -242,7 +241,6 @@ def _remembered(frame: Frame, owner: Instance, name: str, found: Value | None) -
     def computed() -> Value:
         made = materialise(frame.ctx, attribute_of_class(frame, latest(frame, owner), own, name))
         known = latest(frame, owner)
-        assert isinstance(known, Record)
         if known.cell is not None and name in known.keys:
             mutate(frame, known, known.with_item(name, made), f"`{name}`")
         return made
@@ -512,7 +510,6 @@ def parent(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 def attribute_of_parent(frame: Frame, above: Parent, name: str) -> Value:
     """`super().name`."""
     ctx, owner = frame.ctx, latest(frame, above.owner)
-    assert isinstance(owner, Instance)
     order = owner.of.__mro__
     after = order[order.index(above.kind) + 1 :] if above.kind in order else ()
     found = inherited_attribute(owner.of, after, name)

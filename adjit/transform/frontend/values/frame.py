@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import libcst as cst
 import numpy as np
@@ -46,6 +46,7 @@ from adjit.transform.source.parsing import FunctionSource
 from adjit.transform.source.protocols import own_of_builtin, plain_class
 from adjit.transform.source.structures import ARRAYS, known_by
 
+Held = TypeVar("Held", bound=Value)
 ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here
 KEPT = "kept"  # one of the roots of an item of a list that grows, which stands for an array that has other names
 # what notes of copies say of arrays that lists have, and of such an item that somebody else has, too
@@ -141,8 +142,8 @@ class Context(abc.ABC):
 
     @abc.abstractmethod
     def either_value(
-        self, frame: Frame, condition: ir.Operand, yes: Callable[[], Value], no: Callable[[], Value]
-    ) -> Value:
+        self, frame: Frame, condition: ir.Operand, yes: Callable[[], Held], no: Callable[[], Held]
+    ) -> Held:
         """The value of a branch."""
 
     @abc.abstractmethod

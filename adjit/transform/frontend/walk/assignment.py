@@ -22,18 +22,19 @@ from adjit.transform import ir
 from adjit.transform.frontend.arrays import indexing
 from adjit.transform.frontend.heap.iterators import all_of_stream
 from adjit.transform.frontend.heap.references import as_reference, latest, mutate
-from adjit.transform.frontend.library import dicts_and_sets
 from adjit.transform.frontend.library.builtins import known_items, so_many
+from adjit.transform.frontend.library.dicts_and_sets import changed_by, item_of, store
 from adjit.transform.frontend.library.output import named_text
 from adjit.transform.frontend.library.reductions import put_into
 from adjit.transform.frontend.numba.declared_types import variable
-from adjit.transform.frontend.operations.containers import exhaust, extended, get_item, item_at, set_item, to_list
+from adjit.transform.frontend.operations.containers import exhaust, extended, get_item, to_list
 from adjit.transform.frontend.operations.control import do_for_option, of_option, unless_left
 from adjit.transform.frontend.operations.operators import BINARY, binary, in_place
 from adjit.transform.frontend.operations.records import set_attribute
 from adjit.transform.frontend.values import scalars
+from adjit.transform.frontend.values.cells import Container
 from adjit.transform.frontend.values.checks import require
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
+from adjit.transform.frontend.values.dictionaries import Record, is_mutable
 from adjit.transform.frontend.values.elementwise import materialise, store_all
 from adjit.transform.frontend.values.evaluation_order import settled
 from adjit.transform.frontend.values.frame import Context, Frame
@@ -44,12 +45,7 @@ from adjit.transform.frontend.values.statics import Method, as_stream
 from adjit.transform.frontend.values.unions import Union, fitting, not_none
 from adjit.transform.frontend.values.values import Value, leaves_of, parts_of
 from adjit.transform.frontend.walk.calls import attribute
-from adjit.transform.frontend.walk.expressions import (
-    evaluate,
-    evaluate_or_none,
-    subscript_entries,
-    subscript_place,
-)
+from adjit.transform.frontend.walk.expressions import evaluate, evaluate_or_none, subscript_entries, subscript_place
 
 
 def assignment(frame: Frame, node: cst.Assign) -> None:
@@ -108,7 +104,7 @@ def _updated_name(frame: Frame, target: cst.Name, callee: Any, old: Value, value
         return
     if _list_updated(frame, old, callee, value):
         return
-    found = dicts_and_sets.changed_by(frame, callee, old, value)
+    found = changed_by(frame, callee, old, value)
     bind(frame, target.value, in_place(frame, callee, old, value) if found is None else found)
 
 
@@ -122,29 +118,7 @@ def _updated_part(
             frame, container, lambda option: _updated_part(frame, node, target, callee, latest(frame, option))
         )
         return
-    if isinstance(target, cst.Subscript):
-        if isinstance(container, GrowableList) or (isinstance(container, TupleValue) and container.is_list):
-            entries = subscript_entries(frame, target)
-            old = item_at(frame, container, entries)
-            value = evaluate(frame, node.value)
-
-            def put_item(new: Value) -> None:
-                set_item(frame, latest(frame, container), entries, new)
-
-            unless_left(frame, lambda: _updated(frame, old, callee, value, put_item))
-            return
-        if isinstance(container, Record | RuntimeDict):
-            entries = subscript_entries(frame, target)
-            old = dicts_and_sets.item_of(frame, container, entries)
-            value = evaluate(frame, node.value)
-
-            def put(new: Value) -> None:
-                owner = latest(frame, container)
-                assert isinstance(owner, Record | RuntimeDict)
-                dicts_and_sets.store(frame, owner, entries, new)
-
-            unless_left(frame, lambda: _updated(frame, old, callee, value, put))
-            return
+    if isinstance(target, cst.Subscript) and not is_mutable(container):
         place = subscript_place(frame, target, container)
         mark = len(ctx.builder.ops)
         value = evaluate(frame, node.value)
@@ -153,18 +127,20 @@ def _updated_part(
             return
         unless_left(frame, lambda: indexing.update(ctx, place, callee, value, mark))
         return
-    name = target.attr.value
-    old = attribute(frame, container, name)
+    put: Callable[[Any, Value], None]
+    if isinstance(target, cst.Subscript):
+        assert isinstance(container, Container)
+        entries = subscript_entries(frame, target)
+        old, put = item_of(frame, container, entries), lambda owner, new: store(frame, owner, entries, new)
+    else:
+        name = target.attr.value
+        old, put = attribute(frame, container, name), lambda owner, new: set_attribute(frame, owner, name, new)
     value = evaluate(frame, node.value)
-
-    def set_new(new: Value) -> None:
-        set_attribute(frame, latest(frame, container), name, new)
-
-    unless_left(frame, lambda: _updated(frame, old, callee, value, set_new))
+    unless_left(frame, lambda: _updated(frame, old, callee, value, lambda new: put(latest(frame, container), new)))
 
 
-def _updated(frame: Frame, old: Value, callee: Any, value: Value, store: Callable[[Value], None]) -> None:
-    """`place op= value` of an item of a list or a dictionary, or of an attribute, which holds `old`; `store`: in what
+def _updated(frame: Frame, old: Value, callee: Any, value: Value, put: Callable[[Value], None]) -> None:
+    """`place op= value` of an item of a list or a dictionary, or of an attribute, which holds `old`; `put`: in what
     is there now, which the value may have changed."""
     old = latest(frame, old)
     if _list_updated(frame, old, callee, value):
@@ -174,7 +150,7 @@ def _updated(frame: Frame, old: Value, callee: Any, value: Value, store: Callabl
             indexing.writable(frame.ctx, array)
         _updated_array(frame, old, callee, value)
     else:
-        store(in_place(frame, callee, old, value))
+        put(in_place(frame, callee, old, value))
 
 
 def _list_updated(frame: Frame, old: Value, callee: Any, value: Value) -> bool:
@@ -239,10 +215,8 @@ def _put(frame: Frame, target: cst.Subscript | cst.Attribute, owner: Value, valu
         do_for_option(frame, owner, lambda option: _put(frame, target, latest(frame, option), value, mark))
     elif isinstance(target, cst.Attribute):
         set_attribute(frame, owner, target.attr.value, value)
-    elif is_list(owner):
-        set_item(frame, owner, subscript_entries(frame, target), value)
-    elif isinstance(owner, Record | RuntimeDict):
-        dicts_and_sets.store(frame, owner, subscript_entries(frame, target), value)
+    elif is_mutable(owner):
+        store(frame, owner, subscript_entries(frame, target), value)
     else:
         place = subscript_place(frame, target, owner)
         indexing.write(frame.ctx, place, settled(frame.ctx, not_none(frame.ctx, value, "the value"), mark))
@@ -255,9 +229,7 @@ def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> Se
         fits = functools.partial(_has_so_many, count=count, is_least=starred is not None)
         value = fitting(ctx, value, fits, ValueError, "a wrong number of values to unpack")
     if isinstance(value, Union):
-        found = of_option(frame, value, lambda o: TupleValue(tuple(_unpacked(frame, o, count, starred))))
-        assert isinstance(found, TupleValue)
-        return found.items
+        return of_option(frame, value, lambda o: TupleValue(tuple(_unpacked(frame, o, count, starred)))).items
     items = known_items(frame, value)
     if items is None and starred is not None:
         return _with_rest(frame, to_list(frame, value), starred, count - 1 - starred)

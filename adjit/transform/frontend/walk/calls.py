@@ -72,11 +72,7 @@ from adjit.transform.frontend.library.standard_library import is_cached
 from adjit.transform.frontend.library.vectorize import Vectorized, of_numba, vectorized, vectorizing
 from adjit.transform.frontend.numba.declared_types import called_by_address
 from adjit.transform.frontend.numba.guvectorize import of_guvectorize
-from adjit.transform.frontend.numba.overloads import (
-    attribute_implemented,
-    implemented,
-    method_implemented,
-)
+from adjit.transform.frontend.numba.overloads import attribute_implemented, implemented, method_implemented
 from adjit.transform.frontend.operations.containers import list_method, to_list
 from adjit.transform.frontend.operations.control import for_option, of_option
 from adjit.transform.frontend.operations.derivatives import InnerPullback, arguments, asked, called, pulled

@@ -43,14 +43,7 @@ from adjit.transform.frontend.values.assumptions import Assumptions, Restart
 from adjit.transform.frontend.values.cells import ClosureCell, Ref
 from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, as_record
 from adjit.transform.frontend.values.elementwise import materialise
-from adjit.transform.frontend.values.frame import (
-    Context,
-    Frame,
-    Guess,
-    LocalFunction,
-    rules_under_way,
-    wrap,
-)
+from adjit.transform.frontend.values.frame import Context, Frame, Guess, LocalFunction, rules_under_way, wrap
 from adjit.transform.frontend.values.lists import GrowableList, Row, TupleValue, fields_of, is_tuple
 from adjit.transform.frontend.values.numbers import Complex, Number, is_array, is_scalar, operands_in
 from adjit.transform.frontend.values.statics import RuntimeGenerator, Static, as_stream, stands_for
@@ -65,15 +58,7 @@ from adjit.transform.frontend.walk.view_copies import read_only, without_detache
 from adjit.transform.ir.types import array_type_of, part_type, tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.define_undefined import define_undefined
 from adjit.transform.rewrite.notes import Elaborated, Restarted, note
-from adjit.transform.source.derivative import (
-    Enclosed,
-    Spread,
-    Structured,
-    has_derivative,
-    parameters,
-    root,
-    unused,
-)
+from adjit.transform.source.derivative import Enclosed, Spread, Structured, has_derivative, parameters, root, unused
 from adjit.transform.source.external_reads import (
     Changed,
     argument_changed,

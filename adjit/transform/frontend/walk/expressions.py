@@ -50,10 +50,10 @@ from adjit.transform.frontend.operations.operators import (
     truth,
     unary,
 )
-from adjit.transform.frontend.operations.records import call_method, is_instance, members_of, unwrap
+from adjit.transform.frontend.operations.records import is_instance, members_of, unwrap
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.arrays import shape_of
-from adjit.transform.frontend.values.cells import MADE_TEXT, WHERE_TEXTS_GO
+from adjit.transform.frontend.values.cells import MADE_TEXT, WHERE_TEXTS_GO, Container
 from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record, RuntimeDict, is_keyed
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.evaluation_order import in_order, settled
@@ -413,36 +413,25 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
 
 def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
     if name in ("In", "NotIn"):
-        whole = unwrap(frame.ctx, right)
-        if isinstance(whole, Union):
-            return of_option(frame, whole, lambda option: _compared(frame, name, left, option))
-        if isinstance(whole, Instance):
-            is_there = _is_in_object(frame, left, whole)
-            return is_there if name == "In" else scalars.negated(frame.ctx, is_there)
-        if isinstance(whole, RuntimeDict) and whole.kind == "iterator":
-            what = "`in` on an iterator"
-            raise frame.ctx.unsupported(
-                what, "Search a list.", why="In Python the search consumes items of the iterator."
-            )
-        if isinstance(whole, Record | GrowableList | RuntimeDict) and isinstance(left, Optional):
-            return of_option(frame, as_options(left), lambda option: _compared(frame, name, option, right))
-        if isinstance(whole, Record | GrowableList | RuntimeDict):
-            is_there = dicts_and_sets.contains(frame, dicts_and_sets.as_searched(whole), materialise(frame.ctx, left))
-            return is_there if name == "In" else scalars.negated(frame.ctx, is_there)
-    elif isinstance(left, RuntimeDict) and name in COMPARISONS:
+        return _is_in(frame, name, left, right)
+    found = None
+    if isinstance(left, RuntimeDict) and name in COMPARISONS:
         found = dicts_and_sets.combined(frame, COMPARISONS[name], left, right)
-        if found is not None:
-            return found
-    return compare(frame, name, left, right)
+    return compare(frame, name, left, right) if found is None else found
 
 
-def _is_in_object(frame: Frame, one: Value, owner: Instance) -> ir.Operand:
-    """`one in owner`, by the method of its class or by what it iterates over."""
-    if is_defined(owner.of, "__contains__"):
-        return truth(frame, call_method(frame, owner, "__contains__", [one], {}))
-    found = compare(frame, "In", one, exhaust(frame, owner))
-    assert isinstance(found, ir.Var | ir.Const)
-    return found
+def _is_in(frame: Frame, name: str, one: Value, owner: Value) -> ir.Operand:
+    """`one in owner` or `one not in owner`; an object without a method for it is what it iterates over."""
+    whole = unwrap(frame.ctx, owner)
+    if isinstance(whole, Instance) and not is_defined(whole.of, "__contains__"):
+        whole = unwrap(frame.ctx, exhaust(frame, whole))
+    if isinstance(whole, Union):
+        return of_option(frame, whole, functools.partial(_is_in, frame, name, one))
+    chosen = as_options(one)
+    if isinstance(chosen, Union) and (chosen is not one or stands_for(whole, str)):
+        return of_option(frame, chosen, lambda option: _is_in(frame, name, option, whole))
+    found = dicts_and_sets.is_in(frame, one, whole)
+    return found if name == "In" else scalars.negated(frame.ctx, found)
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
@@ -567,9 +556,7 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
             return of_option(frame, base, lambda option: _item_of(frame, option, entries, mark))
     if isinstance(base, GrowableList) and has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
         return field_of(ctx, base, entries[0].value)
-    if isinstance(base, TupleValue | GrowableList):
-        return item_at(frame, base, entries)
-    if isinstance(base, Record | RuntimeDict):
+    if isinstance(base, Container):
         return dicts_and_sets.item_of(frame, base, entries)
     if isinstance(base, Static) and is_records(base):
         return part_of_records(ctx, base, entries)

@@ -36,15 +36,7 @@ import libcst as cst
 from adjit import errors
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform.source.callables import python_function
-from adjit.transform.source.node_builders import (
-    append,
-    branch,
-    compared,
-    equal,
-    integer,
-    is_name,
-    length,
-)
+from adjit.transform.source.node_builders import append, branch, compared, equal, integer, is_name, length
 from adjit.transform.source.parsing import FunctionSource, read_source
 from adjit.transform.source.syntax import (
     always_leaves,

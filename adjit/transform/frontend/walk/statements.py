@@ -41,7 +41,7 @@ from adjit.transform.frontend.operations.records import delete_attribute
 from adjit.transform.frontend.operations.seeded_generators import after_draws
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.cells import ClosureCell, Poison, Ref
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
+from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, is_mutable
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.evaluation_order import stored_to
 from adjit.transform.frontend.values.frame import CallRaises, Context, Frame, LocalFunction, Names
@@ -915,7 +915,7 @@ def _del(frame: Frame, node: cst.Del) -> None:
     for target in targets:
         if isinstance(target, cst.Subscript):
             container = evaluate(frame, target.value)
-            if is_list(container) or isinstance(container, Record | RuntimeDict):
+            if is_mutable(container):
                 dicts_and_sets.delete(frame, container, subscript_entries(frame, target))
                 continue
         if isinstance(target, cst.Attribute):
