@@ -11,7 +11,7 @@ execution, as sets of integers, where a prefix tells the counters of several acc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adjit.runtime.library import distinct
@@ -62,7 +62,8 @@ class Text:
     def __init__(self, iterations: Iterations):
         self._iterations = iterations
         self._sizes: dict[Symbol, str] = {}
-        self._domains: dict[tuple[Access, str], list[Condition]] = {}
+        self._domains: dict[tuple[Access, str], Condition] = {}
+        self._orders: dict[tuple[Hashable, ...], Condition | None] = {}
 
     def at_least(self, least: int, conditions: Iterable[Condition], extents: bool = False) -> list[Condition]:
         """That all sizes in the conditions, or the extents of arrays among them, are at least so large."""
@@ -97,13 +98,13 @@ class Text:
     def all(self, constraints: Iterable[Constraint], prefix: str) -> list[Condition]:
         return [self.related(c.value, prefix, c.relation, Affine(), prefix) for c in constraints]
 
-    def domain(self, access: Access, prefix: str) -> Sequence[Condition]:
+    def domain(self, access: Access, prefix: str) -> Condition:
         key = (access, prefix)
         if key not in self._domains:
             chain = self._iterations.places[access.op].chain
             known = self.all((*self._iterations.domain(chain), *access.constraints), prefix)
             unknowns = [compared({name: 1}, 0, ">=") for name in self.names(access.unknowns, prefix)]
-            self._domains[key] = known + unknowns
+            self._domains[key] = both(*known, *unknowns)
         return self._domains[key]
 
     def counters(self, one: Symbol, left: str, relation: str, other: Symbol, right: str, apart: int = 0) -> Condition:
@@ -142,13 +143,16 @@ class Text:
                 # of two branches one is run; the test of a while loop comes before its body
                 same_trip = same_trip and not isinstance(a, ir.If)
                 break
-        cases = [
-            both(self.equal(shared[:k], left, right), self.counters(loop, left, "<", loop, right))
-            for k, loop in enumerate(shared)
-        ]
-        if same_trip:
-            cases.append(self.equal(shared, left, right))
-        return either(*cases) if cases else None
+        key = (*shared, same_trip, left, right)
+        if key not in self._orders:
+            cases = [
+                both(self.equal(shared[:k], left, right), self.counters(loop, left, "<", loop, right))
+                for k, loop in enumerate(shared)
+            ]
+            if same_trip:
+                cases.append(self.equal(shared, left, right))
+            self._orders[key] = either(*cases) if cases else None
+        return self._orders[key]
 
 
 def _unknown(unknowns: list[Unknown], of: tuple[ir.Operand, tuple[Affine, ...]] | None = None) -> Affine:

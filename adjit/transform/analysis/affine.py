@@ -384,7 +384,8 @@ class Iterations:
         """Whether the constraints of `domain` say exactly when that region of `op` is run."""
         if isinstance(op, ir.If):
             return self._conditions(op.condition, number == 0) not in (None, [])
-        return isinstance(op, ir.For) and not op.stops and bool(self._bound(op))
+        # one of a loop says where it begins, and another one, if it is known, where it ends
+        return isinstance(op, ir.For) and not op.stops and len(self.domain(((op, number),))) > 1
 
     def _bound(self, loop: ir.For) -> list[Constraint]:
         stop, step, counter = self._stop(loop), self.value(loop.step), self._derived(loop.body.args[0])

@@ -52,8 +52,12 @@ class IndexModel:
         return self._accesses.text
 
     @functools.cached_property
-    def _stores(self) -> list[ir.Store]:
-        return [op for op in self._function.body.inside if isinstance(op, ir.Store)]
+    def _stores(self) -> Mapping[ir.Operand, Sequence[ir.Store]]:
+        return self._aliases.stores()
+
+    def _stores_to(self, memory: ir.Operand) -> Sequence[ir.Store]:
+        """The stores, in order, to arrays that may share memory with this one."""
+        return self._stores.get(self._aliases.find(memory), ())
 
     def may_overwrite(self, read: ir.Op, write: ir.Op) -> bool:
         """Whether `write` may overwrite an element after `read` has read it, and before any other store does."""
@@ -84,7 +88,7 @@ class IndexModel:
         False where it is not known which arrays are stored to.
         """
         written = self._accesses.write(store)
-        ends = [self._accesses.write(op) for op in self._stores if not op.add]
+        ends = [self._accesses.write(op) for op in self._stores_to(store.array) if not op.add]
         known = [end for end in ends if end.is_root and end.root == written.root]
         return written.is_root and any(self._is_unread(written, self._of(written, reads), end) for end in known)
 
@@ -98,12 +102,8 @@ class IndexModel:
 
     def is_private(self, memory: ir.Operand, loop: ir.For | ir.While) -> bool:
         """Whether all that a trip of the loop reads of an alias class was stored in that trip before."""
-
-        def counts(op: ir.Op) -> bool:
-            arrays = [op.array] if isinstance(op, ir.Store) and op.add else op.memory_read
-            return any(self._aliases.find(a) == memory for a in arrays)
-
-        reads = (access for op in filter(counts, loop.body.inside) for access in self._accesses.read(op))
+        touching = self._aliases.touching(loop.body.ops, memory)
+        reads = (access for op in touching for access in self._accesses.read(op))
         return all(self._is_stored(read, loop) for read in reads if self._aliases.find(read.root) == memory)
 
     def reads_older(
@@ -127,18 +127,19 @@ class IndexModel:
 
     def is_own(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether each trip of the loop touches elements of its own: along some axis the index tells the trip."""
-        touched = [access for op in loop.body.inside for access in self._accesses.touched(op)]
+        touching = self._aliases.touching(loop.body.ops, memory)
+        touched = [access for op in touching for access in self._accesses.touched(op)]
         indices = [self._own_index(access) for access in touched if self._aliases.find(access.root) == memory]
         axes = [{(k, entry) for k, entry in enumerate(index) if entry.terms.keys() == {loop}} for index in indices]
         return bool(axes) and bool(set.intersection(*axes))
 
     def is_cleared(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether a trip of the loop stores zero last to each element of an alias class that it changes."""
-        stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store) and not is_clear(op)]
-        changes = [self._accesses.write(op) for op in stores if self._aliases.find(op.array) == memory]
-        calls = (op for op in ir.walk(loop.body) if isinstance(op, ir.AddProduct | ir.OfRows))
+        touching = list(self._aliases.touching(loop.body.ops, memory))
+        calls = (op for op in touching if isinstance(op, ir.AddProduct | ir.OfRows))
         if any(self._aliases.find(op.target) == memory for op in calls):
             return False
+        changes = (self._accesses.write(op) for op in touching if isinstance(op, ir.Store) and not is_clear(op))
         return all(self._is_stored(access, loop, after=True) for access in changes)
 
     def is_inside(self, op: ir.Op, access: ir.Load | ir.Store) -> bool:
@@ -182,12 +183,35 @@ class IndexModel:
         are_sums = isinstance(one, ir.Store) and isinstance(other, ir.Store) and one.add and other.add
         if are_sums and (trips is None or trips[1] != "!="):
             return False
+        if not (isinstance(one, ir.Store | ir.Push) or isinstance(other, ir.Store | ir.Push)):
+            return False
+        pairs = ((access, against) for access in self._touched(one) for against in self._touched(other))
+        return any(self._meet(access, against, around, trips) for access, against in pairs)
+
+    def any_meet(
+        self,
+        ones: Iterable[ir.Op],
+        others: Iterable[ir.Op],
+        around: ir.Op,
+        trips: tuple[ir.Op, str, ir.Op] | None = None,
+    ) -> bool:
+        """Whether `may_meet` is true of any of these operations and any of those; asked of those with one memory."""
+        by_memory: dict[ir.Operand | None, list[ir.Op]] = {}
+        for other in others:
+            for memory in self._memory(other):
+                by_memory.setdefault(memory, []).append(other)
         return any(
-            self._meet(access, against, around, trips)
-            for access in self._touched(one)
-            for against in self._touched(other)
-            if isinstance(one, ir.Store | ir.Push) or isinstance(other, ir.Store | ir.Push)
+            self.may_meet(one, other, around, trips)
+            for one in ones
+            for memory in self._memory(one)
+            for other in by_memory.get(memory, ())
         )
+
+    def _memory(self, op: ir.Op) -> Iterable[ir.Operand | None]:
+        """The alias classes that an operation reads or writes; None for all tapes."""
+        if isinstance(op, ir.Push | ir.Pull):
+            return (None,)
+        return dict.fromkeys(map(self._aliases.find, (op.array,) if isinstance(op, ir.Store) else op.memory_read))
 
     def _touched(self, op: ir.Op) -> list[Access | None]:
         """The elements that an operation reads or writes; None for the entries of a tape."""
@@ -301,7 +325,7 @@ class IndexModel:
         conditions = [later, *known, *(text.same_element(read, "r", write, "w") if exact else ())]
         if not self._is_possible(dimensions, conditions):
             return False
-        others = [store for store in self._stores if store is not write.op] if exact else []
+        others = [store for store in self._stores_to(read.root) if store is not write.op] if exact else []
         between = (self._between(read, self._accesses.write(store), write) for store in others)
         return not self._is_covered(dimensions, conditions, between)
 
@@ -322,7 +346,7 @@ class IndexModel:
         text, dimensions, conditions = self._text, list[str](), list[Condition]()
         for prefix, access in accesses.items():
             dimensions += text.names((*self.iterations.places[access.op].loops, *access.unknowns), prefix)
-            conditions += text.domain(access, prefix)
+            conditions.append(text.domain(access, prefix))
         return dimensions, conditions
 
     def _own_index(self, access: Access) -> Sequence[Affine]:
@@ -353,7 +377,7 @@ class IndexModel:
         if not self._is_possible(dimensions, conditions):
             return False
         found = (self._between(written, reader, end) for reader in readers)
-        read = [between for between in found if between is not None][:MOST_STORES_BETWEEN]
+        read = list(itertools.islice((between for between in found if between is not None), MOST_STORES_BETWEEN))
         # arrays without elements are not what makes a number go unread
         least = SOME if end is None else 1
         conditions += text.at_least(least, (*conditions, *read), extents=end is not None)
@@ -395,7 +419,7 @@ class IndexModel:
         """
         text, chain = self._text, self.iterations.places[access.op].chain
         prefix, first = next(iter(others.items()))
-        conditions = [*conditions, *text.domain(access, "k"), *text.same_element(first, prefix, access, "k")]
+        conditions = [*conditions, text.domain(access, "k"), *text.same_element(first, prefix, access, "k")]
         for k in range(depth, len(chain)):
             if not self.iterations.is_certain(*chain[k]):
                 runs = (self._shared_run(chain[: k + 1], other, prefix) for prefix, other in others.items())
@@ -420,7 +444,7 @@ class IndexModel:
         conditions += text.all(self._bounds(read), "r")
         if of is not None:
             conditions.append(either(*(self._in_place_of(read, other) for other in of)))
-        stores = [store for store in self._stores if (is_clear(store) if after else not store.add)]
+        stores = [store for store in self._stores_to(read.root) if (is_clear(store) if after else not store.add)]
         stored = (self._stored_in_trip(self._accesses.write(store), read, loop, after) for store in stores)
         return self._is_covered(dimensions, conditions, stored)
 
@@ -430,7 +454,7 @@ class IndexModel:
         if not other.is_root:
             return TRUE
         pairs = zip(read.index, other.index, strict=True)
-        return both(*text.domain(other, "w"), *(text.related(a, "r", "=", b, "w") for a, b in pairs))
+        return both(text.domain(other, "w"), *(text.related(a, "r", "=", b, "w") for a, b in pairs))
 
     def _stored_in_trip(self, store: Access, read: Access, loop: Loop, after: bool) -> Condition | None:
         """When `store` is sure to store to what is read, earlier or later in the trip; None if nothing is sure."""

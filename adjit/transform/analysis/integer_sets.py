@@ -114,22 +114,18 @@ def _written(each: IntegerSet, parameters: Sequence[str]) -> str:
 
 
 def _case(case: Case, dimensions: Sequence[str], parameters: Sequence[str]) -> str:
-    columns = {name: k for k, name in enumerate(dimensions, 1)}
-    others = [name for row in case for name, _ in row.terms if name not in columns]
-    inner = [name for name in dict.fromkeys(others) if name not in parameters]
-    for name in (*inner, *parameters):
-        columns[name] = len(columns) + 1
-    last = len(columns) + 1
-    lines = [f"{len(case)} {last + 1} {len(dimensions)} 0 {len(inner)} {len(parameters)}"]
-    for row in case:
-        numbers = ["0"] * (last + 1)
-        if not row.is_equality:
-            numbers[0] = "1"
-        for name, factor in row.terms:
-            numbers[columns[name]] = str(factor)
-        numbers[last] = str(row.constant)
-        lines.append(" ".join(numbers))
-    return "\n".join(lines)
+    known = {*dimensions, *parameters}
+    inner = dict.fromkeys([name for row in case for name, _ in row.terms if name not in known])
+    columns = (*dimensions, *inner, *parameters)
+    first = f"{len(case)} {len(columns) + 2} {len(dimensions)} 0 {len(inner)} {len(parameters)}"
+    return "\n".join([first, *[_row(row, columns) for row in case]])
+
+
+@functools.lru_cache(maxsize=2**14)
+def _row(row: Row, columns: tuple[str, ...]) -> str:
+    factors = dict(row.terms)
+    numbers = (int(not row.is_equality), *[factors.get(name, 0) for name in columns], row.constant)
+    return " ".join(map(str, numbers))
 
 
 @functools.lru_cache(maxsize=2**14)

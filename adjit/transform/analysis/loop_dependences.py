@@ -108,17 +108,12 @@ class LoopDependences:
         self.naturals = function.analysis(Naturals)
         self._function, self._values = function, values
         self._model = function.analysis(IndexModel)
-        # of each memory; what asks the shape of an array is neither
-        self._users: dict[ir.Operand, list[ir.Op]] = {}
         self._allocs: dict[ir.Operand, list[ir.Alloc]] = {}
         given = (*function.body.args, *function.body.yields)
         self._handed_out = {self.aliases.find(y) for y in given if ir.is_reference(y)}
         for op in ir.walk(function.body):
             if isinstance(op, ir.Alloc):
                 self._allocs.setdefault(self.aliases.find(op.out), []).append(op)
-            elif not isinstance(op, ir.Extent):
-                for array in _arrays(op):
-                    self._users.setdefault(self.aliases.find(array), []).append(op)
 
     @functools.cached_property
     def reach(self) -> Reach:
@@ -147,9 +142,8 @@ class LoopDependences:
         self, loop: ir.For, is_ignored: Callable[[ir.Op, ir.Store], bool]
     ) -> Iterator[tuple[ir.Op, ir.Store, list[ir.Operand]]]:
         """What touches an element that is stored to in another trip, and the arrays that it may be of."""
-        inside = loop.body.inside
-        for store in (op for op in inside if isinstance(op, ir.Store)):
-            for op in inside:
+        for store in (op for op in loop.body.inside if isinstance(op, ir.Store)):
+            for op in self.aliases.touching(loop.body.ops, self.aliases.find(store.array)):
                 near = [a for a in touched(op) if ir.is_array(a) and not self.aliases.are_distinct(a, store.array)]
                 if near and not is_ignored(op, store) and self._model.may_meet_in_other_trip(loop, op, store):
                     yield op, store, near
@@ -251,7 +245,7 @@ class LoopDependences:
         if len(allocs) != len(names) or not names or memory in self._handed_out:
             return None
         around = set(self._model.iterations.places[loop].loops)
-        for op in self._users[memory]:
+        for op in self.aliases.touching(self._function.body.ops, memory):
             own = [other for other in (*self._model.iterations.places[op].loops, op) if other not in around]
             # loops whose trips would do the same if each had memory of its own
             if not any(isinstance(other, ir.For) and self._model.is_private(memory, other) for other in own):
@@ -294,7 +288,8 @@ class LoopDependences:
         if not is_made_here and all(isinstance(op, ir.Store) and op.add for op in inside):
             exact = not isinstance(array_type_of(inside[0].array).dtype, types.Float)
             return "summed" if exact or not self.reach.has_memory(memory) else None
-        is_alone = memory not in self._handed_out and inside == self._users[memory]
+        users = list(self.aliases.touching(self._function.body.ops, memory))
+        is_alone = memory not in self._handed_out and inside == users
         allocs = self._allocs.get(memory, [])
         if not is_alone or len(allocs) != 1:
             return None

@@ -184,7 +184,7 @@ class _View:
         touching = [op for op in effects.touching if not own.issuperset(map(aliases.find, touched(op)))]
         model = self.function.analysis(IndexModel)
         stores = [op for op in touching if isinstance(op, ir.Store)]
-        return not any(model.may_meet(store, op, outer, (inner, "!=", inner)) for store in stores for op in touching)
+        return not model.any_meet(stores, touching, outer, (inner, "!=", inner))
 
 
 def _may_run_again(op: ir.Op, stored: set[ir.Operand], aliases: Aliases) -> bool:

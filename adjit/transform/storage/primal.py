@@ -94,19 +94,17 @@ class Primal:
         """Every array that can have an axis more for each loop around its use, and the loops, outermost first."""
         find = self.aliases.find
         allocs: defaultdict[ir.Operand, list[ir.Alloc]] = defaultdict(list)
-        accesses: defaultdict[ir.Operand, list[ir.Op]] = defaultdict(list)
         held = list(self._uses.held)
         for op in ir.walk(self.top):
             if isinstance(op, ir.Alloc):
                 allocs[find(op.out)].append(op)
             elif isinstance(op, ir.For | ir.While | ir.Push):
                 held += op.operands
-        for array in filter(ir.is_array, self._uses.users):
-            accesses[find(array)] += (op for op in self._uses.users[array] if not isinstance(op, ir.Extent | ir.Alloc))
         # memory that goes by several names, or that something else keeps
         shared = {find(o) for o in held if ir.is_array(o)}
         own = [alloc for memory, (alloc, *others) in allocs.items() if not others and memory not in shared]
-        found = {alloc.out: self._loops_around(alloc, accesses[find(alloc.out)]) for alloc in own}
+        accesses = (list(self.aliases.touching(self.top.ops, find(alloc.out))) for alloc in own)
+        found = {alloc.out: self._loops_around(alloc, ops) for alloc, ops in zip(own, accesses, strict=True)}
         return {array: loops for array, loops in found.items() if loops}
 
     def _loops_around(self, alloc: ir.Alloc, accesses: Sequence[ir.Op]) -> tuple[ir.For, ...]:
@@ -174,7 +172,7 @@ class Primal:
         memory, inside = self.aliases.find(array), set(ir.walk(loop.body))
         if any(ir.is_array(y) and self.aliases.find(y) == memory for y in self.top.yields):
             return False
-        for op in ir.walk(self.top):
+        for op in self.aliases.touching(self.top.ops, memory):
             reads = [op.array] if isinstance(op, ir.Store) and op.add else op.memory_read
             if op not in inside and any(self.aliases.find(a) == memory for a in reads):
                 return False
