@@ -97,6 +97,7 @@ class _Fusion:
         self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
         self.effects_of = functools.cache(functools.partial(Effects, aliases=self.aliases))
+        self.conflict = functools.cache(self._conflict)
         self.uses = function.analysis(Uses)
         self.made = function.body.made
 
@@ -212,12 +213,7 @@ class _Fusion:
             return None
 
         def conflict(one: int, other: int) -> bool:
-            """Whether two may not change places: one needs what the other makes, or changes what it touches."""
-            left, right = self.effects_of(ops[one]), self.effects_of(ops[other])
-            return left.is_tied_to(right) or (
-                left.may_clash(right, in_any_order=False)
-                and any(self.model.may_meet(x, y, left.op) for x in left.touching for y in right.touching)
-            )
+            return self.conflict(ops[one], ops[other])
 
         wanted: set[int] = set()
         for k in needed_before(a, b, lambda k: self.effects_of(ops[k]), in_any_order=False, conflict=conflict):
@@ -225,6 +221,13 @@ class _Fusion:
                 return None
             wanted.add(k)
         return wanted
+
+    def _conflict(self, one: ir.Op, other: ir.Op) -> bool:
+        """Whether two may not change places: one needs what the other makes, or changes what it touches."""
+        left, right = self.effects_of(one), self.effects_of(other)
+        return left.is_tied_to(right) or (
+            left.may_clash(right, in_any_order=False) and self.model.any_meet(left.touching, right.touching, one)
+        )
 
     def direction(self, first: ir.For, second: ir.For) -> bool | None:
         """Whether the trips of both have to run from last to first; None if they cannot be run together."""
@@ -236,8 +239,7 @@ class _Fusion:
     def may_cross(self, first: ir.For, second: ir.For, relation: str) -> bool:
         """Whether a trip of the first loop may have to do with one of the second that is so related to it."""
         ours, theirs = (self.effects_of(loop).touching for loop in (first, second))
-        trips = (first, relation, second)
-        return any(self.model.may_meet(one, other, first, trips) for one in ours for other in theirs)
+        return self.model.any_meet(ours, theirs, first, (first, relation, second))
 
     # ------------------------------------------------------------------------------------------- fusing
 
