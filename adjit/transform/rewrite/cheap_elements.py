@@ -47,6 +47,10 @@ def substitute_picked(function: ir.Function) -> ir.Function:
     return function
 
 
+# what is to stand for operations, and for numbers
+_Edits = tuple[dict[ir.Op, Sequence[ir.Op]], dict[ir.Var, ir.Operand]]
+
+
 class _Substitution:
     most_cycles = MOST_CYCLES
 
@@ -56,32 +60,51 @@ class _Substitution:
         self.uses = function.analysis(Uses)
         self.made = function.body.made
         self.counters = self.uses.counters
+        self.instead: dict[ir.Op, Sequence[ir.Op]] = {}
+        self.mapping: dict[ir.Var, ir.Operand] = {}
+        self.read: set[ir.Operand] = set()  # by what is worked out elsewhere
+        self.taken: set[ir.Operand] = set()  # arrays that are not there any more, or wait for others to go
 
     def once(self) -> ir.Function | None:
-        """The function without the next such array, None if there is none."""
-        allocs = (op for op in self.made.values() if isinstance(op, ir.Alloc) and op.out not in self.uses.held)
-        return next((made for alloc in allocs if (made := self.without(alloc)) is not None), None)
+        """The function without such arrays, of which none has to do with another one; None if there are none."""
+        for op in self.made.values():
+            if isinstance(op, ir.Alloc) and op.out not in self.uses.held:
+                self.take_out(op)
+        if not self.mapping:
+            return None
+        body = ir.replaced(self.function.body, self.instead)
+        return ir.with_body(self.function, ir.substituted_region(body, self.mapping))
 
-    def without(self, alloc: ir.Alloc) -> ir.Function | None:
-        """The function with the element in the place of the array's loads; None where it may not be, or should not."""
+    def take_out(self, alloc: ir.Alloc) -> None:
+        """Has the element worked out in the place of the array's loads, where it may be, and should."""
         users = self.uses.users.get(alloc.out, [])
         stores = [op for op in users if isinstance(op, ir.Store)]
         loads = [op for op in users if isinstance(op, ir.Load)]
         if len(stores) != 1 or len(stores) + len(loads) != len(users) or not 0 < len(loads) <= MOST_PLACES:
-            return None
+            return
         (store,), region = stores, self.uses.home[alloc]
         loads = [load for load in loads if self.is_meant(load, store, region)]
         nest = self.uses.within(store, region)
         # what the user wrote as loops stays one
         if store.add or nest is None or not all(isinstance(op, ir.For) and op.order_free for op in nest[:-1]):
-            return None
+            return
         ranges = [self.counters[index] for index in store.index if index in self.counters]
         if not len(ranges) == len(store.index) == len(nest) - 1 or set(ranges) != set(nest[:-1]):
-            return None
+            return
         element = self.element(store.value, nest[0]) if loads else None
         if element is None or not self.stays(element, region, nest[0], loads):
-            return None
-        return self.substituted(store, ranges, element, loads, nest[0])
+            return
+        arrays = {op.array for op in element if isinstance(op, ir.Load)}
+        if alloc.out in self.read or not arrays.isdisjoint(self.taken):
+            self.taken.add(alloc.out)
+            return
+        found = self.substituted(store, ranges, element, loads, nest[0])
+        if found is not None:
+            self.taken.add(alloc.out)
+            if self.instead.keys().isdisjoint(found[0]):
+                self.instead |= found[0]
+                self.mapping |= found[1]
+                self.read |= arrays
 
     # ------------------------------------------------------------------------------------------- may it be
 
@@ -127,8 +150,8 @@ class _Substitution:
 
     def substituted(
         self, store: ir.Store, ranges: list[ir.For], element: list[ir.Op], loads: list[ir.Load], nest: ir.Op
-    ) -> ir.Function | None:
-        """The function with the element worked out in the innermost loops whose counters the loads are indexed by.
+    ) -> _Edits | None:
+        """The element worked out in the innermost loops whose counters the loads are indexed by.
 
         Where those are around the nest that made the array, that is where the nest stands: what the element is made of
         may come to be what it is in the same trip.
@@ -162,8 +185,7 @@ class _Substitution:
             assert isinstance(op, ir.For)
             inside = ir.with_ops(op.body, (*head, *op.body.ops))
             instead[op] = (*head, op) if op is nest else (ir.with_regions(op, [inside]),)
-        body = ir.replaced(self.function.body, instead)
-        return ir.with_body(self.function, ir.substituted_region(body, mapping))
+        return instead, mapping
 
 
 class _Picking(_Substitution):
@@ -181,8 +203,10 @@ class _Picking(_Substitution):
 
     def substituted(
         self, store: ir.Store, ranges: list[ir.For], element: list[ir.Op], loads: list[ir.Load], nest: ir.Op
-    ) -> ir.Function | None:
-        """The function with the element worked out in the place of the loads, in which an index may be below zero."""
+    ) -> _Edits | None:
+        """The element worked out in the place of the loads, in which an index may be below zero; of one array."""
+        if self.mapping:
+            return None
         assert isinstance(store.array, ir.Var)
         counters: dict[ir.Operand, ir.For] = {loop.body.args[0]: loop for loop in ranges}
         if not all(self.is_along(store.array, axis, counters[index]) for axis, index in enumerate(store.index)):
@@ -203,8 +227,7 @@ class _Picking(_Substitution):
             mapping[load.out] = cloner.operand(store.value)
         if len(loads) == len(self.uses.users[store.array]) - 1:
             instead[store] = ()
-        body = ir.replaced(self.function.body, instead)
-        return ir.with_body(self.function, ir.substituted_region(body, mapping))
+        return instead, mapping
 
     def is_along(self, array: ir.Operand, axis: int, loop: ir.For) -> bool:
         """Whether a loop's counter takes each index of an axis."""
