@@ -45,12 +45,10 @@ def dissolve(function: ir.Function) -> ir.Function:
                 if ir.is_reference(operand):
                     shapes.pop(aliases.find(operand), None)
     while shapes:
-        walk = _Dissolving(aliases, shapes)
-        try:
-            body = walk.region(function.body)
+        before = len(shapes)
+        body = _Dissolving(aliases, shapes).region(function.body)
+        if len(shapes) == before:
             return dataclasses.replace(function, body=body)
-        except _Refused as fault:
-            del shapes[walk.find(fault.array)]
     return function
 
 
@@ -72,7 +70,8 @@ def _literal_shape(op: ir.Alloc) -> tuple[int, ...] | None:
 
 
 class _Dissolving:
-    """One walk. `shapes` has the classes of memory that are dissolved; what stands in the way raises _Refused."""
+    """One walk. `shapes` has the classes of memory that are dissolved, less those of which a walk finds that they
+    cannot be. Others stand where these are then left out, so that another walk is made."""
 
     def __init__(self, aliases: Aliases, shapes: dict[ir.Operand, tuple[int, ...]]):
         self.aliases = aliases
@@ -97,7 +96,7 @@ class _Dissolving:
         args = tuple(self.expanded(region.args))
         done: list[ir.Op] = []
         for op in region.ops:
-            self.op(op, done)
+            self.settle(op, done)
         return ir.Region(args, tuple(done), tuple(self.passed(region.yields)))
 
     def expanded(self, variables: Sequence[ir.Var]) -> Iterator[ir.Var]:
@@ -123,6 +122,14 @@ class _Dissolving:
                 if element is None:
                     raise _Refused(operand)
                 yield element
+
+    def settle(self, op: ir.Op, done: list[ir.Op]) -> None:
+        """Does an operation, without the arrays that it is in the way of."""
+        while True:
+            try:
+                return self.op(op, done)
+            except _Refused as fault:
+                del self.shapes[self.find(fault.array)]
 
     def op(self, op: ir.Op, done: list[ir.Op]) -> None:
         if isinstance(op, ir.For) and self.is_short(op) and not _has_level(op):
@@ -209,8 +216,9 @@ class _Dissolving:
             cloner = ir.Cloner({counter: ir.integer(trip), **dict(zip(args, carried, strict=True))})
             for inner in op.body.ops:
                 made = cloner.op(inner)
-                self.classes.update((new, self.find(old)) for old, new in cloner.mapping.items() if self.is_small(old))
-                self.op(made, done)
+                names = (*inner.results, *(name for region in inner.regions for name in region.defines))
+                self.classes.update((cloner.operand(name), self.find(name)) for name in names if self.is_small(name))
+                self.settle(made, done)
             carried = [self.operand(cloner.operand(y)) for y in op.body.yields]
         for out, last in zip(op.outs, carried, strict=True):
             self.mapping[out] = last
