@@ -72,8 +72,9 @@ class _Scope:
         """The results computed for the key, and whether that was in this very region."""
         scope: _Scope | None = self
         while scope is not None:
-            if key in scope.known:
-                return scope.known[key], scope is self
+            found = scope.known.get(key)
+            if found is not None:
+                return found, scope is self
             scope = scope.outer
         return None, False
 
