@@ -100,11 +100,15 @@ class Aliases:
     def touching(self, ops: Iterable[ir.Op], memory: ir.Operand) -> Iterator[ir.Op]:
         """Those of the operations, and of what is inside them, that have to do with what a class holds, in order."""
         for op in ops:
-            if memory in self._inside(op):
+            if self.has_inside(op, memory):
                 if not op.regions or self.touches(op, memory):
                     yield op
                 for region in op.regions:
                     yield from self.touching(region.ops, memory)
+
+    def has_inside(self, op: ir.Op, memory: ir.Operand) -> bool:
+        """Whether the operation, or one inside it, has to do with what a class holds."""
+        return memory in self._inside(op)
 
     def _inside(self, op: ir.Op) -> frozenset[ir.Operand]:
         """The classes that an operation and those inside it have to do with."""

@@ -152,7 +152,7 @@ class _Search:
         between = region.ops[places[0] : places[3]]
         others = [op for op in between if op is not first.nest]
         written = (op.memory_written for one in others for op in ir.with_inner(one))
-        is_read = any(True for _ in self.aliases.touching(others, target))
+        is_read = any(self.aliases.has_inside(op, target) for op in others)
         return not is_read and not any(w is not None and self.aliases.find(w) in factors for w in written)
 
 

@@ -99,7 +99,7 @@ def _store_to(before: Sequence[ir.Op], op: ir.Op, aliases: Aliases) -> ir.Store 
     for other in reversed(before):
         if isinstance(other, ir.Store) and other.array is op.array and other.index == op.index:
             return other
-        if any(True for _ in aliases.touching((other,), memory)):
+        if aliases.has_inside(other, memory):
             return None
     return None
 

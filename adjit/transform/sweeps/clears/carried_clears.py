@@ -161,7 +161,7 @@ class CarriedClears:
 
     def is_read_after(self, k: int, memory: ir.Operand) -> bool:
         is_shown = self.aliases.is_named(memory, self.function.body.yields)
-        return is_shown or any(True for _ in self.aliases.touching(self.ops[k + 1 :], memory))
+        return is_shown or any(self.aliases.has_inside(op, memory) for op in self.ops[k + 1 :])
 
     def clearing(self, clear: ir.Store, nest: Sequence[ir.Op], loop: ir.For, out: ir.Operand) -> list[ir.Op]:
         """The clear that is left over: that of the last trip, if there is one; `out`: the array after the loop."""

@@ -71,7 +71,7 @@ class _Merging:
                     return op if op.add else None
                 if any(self.differs(a, b) for a, b in zip(op.index, clear.index, strict=True)):
                     continue
-            if any(True for _ in self.aliases.touching((op,), memory)):
+            if self.aliases.has_inside(op, memory):
                 return None
         return None
 

@@ -42,8 +42,9 @@ class Fills:
         for region in ir.regions(body):
             for k, op in enumerate(region.ops):
                 if isinstance(op, ir.Alloc) and op.fill is not None and op.fill.value == 0 and ir.is_float(op.out.type):
-                    touching = (self.touching(later, op.out) for later in region.ops[k + 1 :])
-                    yield op, next(filter(None, touching), [])
+                    memory = self.aliases.find(op.out)
+                    later = (other for other in region.ops[k + 1 :] if self.aliases.has_inside(other, memory))
+                    yield op, next(filter(None, (self.touching(other, op.out) for other in later)), [])
 
     def touching(self, op: ir.Op, array: ir.Var) -> list[ir.Op]:
         """What looks at the array, or at slices of it, or hands it on, of an operation and those inside it."""
