@@ -40,11 +40,15 @@ def turn_inside_out(function: ir.Function, fuse: Callable[[ir.Function], ir.Func
 
     def brought_together(function: ir.Function, candidates: Sequence[tuple[ir.Var, int]]) -> ir.Function:
         """The function with all that is done to the elements of each array in one loop, as far as that can be."""
-        beside, axes = function, dict[ir.Var, int]()
+        view, beside, axes, met = _View(function), function, dict[ir.Var, int](), set[ir.Op]()
         for array, axis in candidates:
-            made = None if array in axes else _side_by_side(beside, array, axis)
+            # arrays that have loops in common come one after the other
+            nests = {op for loop in view.loops_over(array, axis) for op in (*view.around[loop], loop)}
+            nests -= {*view.around[view.alloc_of[array]]}
+            made = _side_by_side(beside, array, axis) if met.isdisjoint(nests) else None
             if made is not None:
                 beside, axes[array] = made, axis
+                met |= nests
         fused = fuse(beside) if axes else function
         view = _View(fused)
         if all(len(view.loops_over(array, axis)) <= 1 for array, axis in axes.items()):
