@@ -28,6 +28,7 @@ from adjit.transform.rewrite.notes import Record, note, recording
 from adjit.transform.rewrite.strip_markers import counting, drop_unrequested_intermediates, without_stop_gradient
 from adjit.transform.rewrite.verified import checked
 from adjit.transform.source.derivative import Derivative, at_level
+from adjit.transform.source.routines import Routine, Routines, has_routines
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import gather_at_once, transposed_tangent
 
@@ -51,7 +52,28 @@ def source(
         return recorded(emit_plan(_plan_of(derivative, arg_types), fastmath))
     made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
     in_workspace = derivative.strategy.tuned and derivative.strategy.uses("workspace")
-    return recorded(emit(made, in_workspace=in_workspace))
+    routines = _routines_in(made, vectormath)
+    main = emit(made, in_workspace=in_workspace, others={n: v for each in routines for n, v in each.globals.items()})
+    return recorded(dataclasses.replace(main, routines=routines))
+
+
+def _routines_in(main: ir.Function, vectormath: bool) -> list[Emitted]:
+    """The sources of the functions that a function calls, each once, after those that it calls itself."""
+    found: dict[Routine, Emitted] = {}
+    others: dict[str, Any] = {}
+
+    def add(function: ir.Function) -> None:
+        for op in function.body.inside:
+            if isinstance(op, ir.Call) and isinstance(op.callee, Routine) and op.callee not in found:
+                routine = op.callee
+                made = routine.flat(_tuned(routine.derivative, routine.whole, vectormath))
+                add(made)
+                emitted = emit(made, in_workspace=False, others=others)
+                others.update({routine.name: routine, **emitted.globals})
+                found[routine] = dataclasses.replace(emitted, arg_types=routine.arg_types)
+
+    add(main)
+    return list(found.values())
 
 
 def explained(
@@ -146,7 +168,9 @@ def _primal_of(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.
     bounds = derivative.boundscheck and derivative.strategy.machine == "cpu"
     function, stretches, strategy = derivative.function, derivative.stretches, derivative.strategy
     differentiated = derivative.kind not in ("primal", "rounding")
-    return primal(function, arg_types, stretches, strategy, limited, asked, bounds, wanted(derivative), differentiated)
+    routines = Routines(derivative) if has_routines(derivative) else None
+    given = function, arg_types, stretches, strategy, limited, asked, bounds, wanted(derivative), differentiated
+    return primal(*given, routines)
 
 
 def primal(
@@ -159,10 +183,12 @@ def primal(
     bounds: bool = False,
     want: Wanted | None = None,
     differentiated: bool = False,
+    routines: Routines | None = None,
 ) -> ir.Function:
     """The typed IR of the function to derive. `run_again`: the trips of its loops are, wherever that can be. `asked`:
     the names of places in it that are asked for. `bounds`: whether its indices are checked. `want`: the derivative that
-    is, where one is to be looked for. `differentiated`: whether derivatives of it are made."""
+    is, where one is to be looked for. `differentiated`: whether derivatives of it are made. `routines`: where functions
+    that it calls may stay functions."""
 
     def inner(derivative: Derivative | KernelLaunch, given: tuple[types.Type, ...]) -> ir.Function:
         if isinstance(derivative, KernelLaunch):
@@ -175,8 +201,10 @@ def primal(
 
     if isinstance(function, Derivative):
         return without_comments(inner(function, arg_types))
+    if isinstance(function, Routine):
+        return without_comments(function.function)
     with recording() as records:
-        elaborated = elaborate(function, arg_types, inner)
+        elaborated = elaborate(function, arg_types, inner, routines)
     note(*records)
     check_places(elaborated, asked)
     if want is not None:

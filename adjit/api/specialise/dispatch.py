@@ -16,7 +16,7 @@ import inspect
 import os
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType, MethodType
@@ -147,7 +147,7 @@ class Specialising:
             given = asked._types_of(taken)
             with compiler_lock:
                 kept = asked._cache.text(given) if tuned and isinstance(asked._cache, DerivativeCache) else None
-                return kept or str(asked._shown(given, tuned).text)
+                return kept or asked._shown(given, tuned).whole
 
         return Source(self._asked(arguments, text))
 
@@ -167,8 +167,8 @@ class Specialising:
                 return found
 
         emitted: Emitted = self._asked(arguments, written)
-        of_ours = [name for name, value in emitted.globals.items() if hasattr(value, "adjit_rules")]
-        of_backend = [name for name, value in emitted.globals.items() if getattr(value, "is_of_backend", False)]
+        of_ours = [name for name, value in emitted.names.items() if hasattr(value, "adjit_rules")]
+        of_backend = [name for name, value in emitted.names.items() if getattr(value, "is_of_backend", False)]
         if (of_ours or of_backend) and not tuned:
             made = "which comes from adjit.implicit or adjit.fixed_point, and so" if of_ours else "which"
             raise Unsupported(
@@ -194,7 +194,7 @@ class Specialising:
                 if of_ours
                 else "Define the function at the top level of a module that can be imported.",
             )
-        decorator = self.options.decorator(tuned, any(value is objmode for value in emitted.globals.values()))
+        decorator = self.options.decorator(tuned, any(value is objmode for value in emitted.names.values()))
         Path(path).write_text(module_text(emitted, decorator, tuned), encoding="utf-8")
 
     def _shown(self, given: Sequence[types.Type], tuned: bool) -> Emitted:
@@ -469,10 +469,32 @@ class Specialising:
             from adjit.runtime.backend.separate_compilation import for_python
 
             names = {n: for_python(v) for n, v in names.items()}
+        if emitted.routines:
+            names |= self._of_routines(emitted, title, is_plain)
         function = load(emitted.text, names, emitted.name, title, is_plain=is_plain)
         if isinstance(self._cache, DerivativeCache):
             self._cache.made(given, emitted, function, title, read)
         return function
+
+    def _of_routines(self, emitted: Emitted, title: str, is_plain: bool) -> dict[str, Any]:
+        """The functions that the emitted one calls, each compiled for itself, by what it names them."""
+        from adjit.runtime.backend.separate_compilation import as_generated
+        from adjit.transform import ir
+
+        found: dict[str, Any] = {}
+
+        def of_program(names: Mapping[str, Any]) -> dict[str, Any]:
+            return {n: found[v.__name__] for n, v in names.items() if isinstance(v, ir.Subprogram)}
+
+        for each in emitted.routines:
+            names = {**each.globals, **of_program(each.globals)}
+            made: Any = load(each.text, names, each.name, f"{each.name} of {title}", is_plain=is_plain)
+            if not is_plain:
+                made = as_generated(made, self.options.for_numba())
+                # one at a time, and not each in the midst of another one
+                made.compile(each.arg_types)
+            found[each.name] = made
+        return of_program(emitted.globals)
 
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
         found = tuple(map(specialised, given))

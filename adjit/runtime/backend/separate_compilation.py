@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numba
@@ -217,10 +217,15 @@ def for_python(value: Any) -> Any:
 
 @functools.cache
 def _for_python(dispatcher: Any) -> Any:
+    return as_generated(dispatcher.py_func, dispatcher.targetoptions)
+
+
+def as_generated(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    """What compiles a function as generated code is, with these options of numba's."""
     # the pipeline replaces calls by what is made here
     from adjit.runtime.backend.compiler import GeneratedCompiler
 
-    return numba.jit(**dispatcher.targetoptions, pipeline_class=GeneratedCompiler)(dispatcher.py_func)
+    return numba.jit(**options, pipeline_class=GeneratedCompiler)(function)
 
 
 # ----------------------------------------------------------------------------------------- what numba is told of a call

@@ -24,6 +24,7 @@ from adjit.rules.registry import is_held
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.derive.activity import carries, is_constant, is_exchange
+from adjit.transform.source.routines import Routine
 
 # whose result is of an extent that the values of an array decide
 _OF_EXTENTS_BY_VALUE = (np.flatnonzero, np.argwhere, np.unique)
@@ -178,6 +179,9 @@ class Dependences:
     def _of_call(self, op: ir.Call) -> Iterator[Step]:
         if is_held(op.callee):
             return
+        if isinstance(op.callee, Routine):
+            yield from self._of_routine(op, op.callee.function)
+            return
         no_data = is_constant(op.callee)
         for out in op.outs:
             for k, arg in enumerate(op.args):
@@ -188,6 +192,16 @@ class Dependences:
                     yield Step(_Layout(arg), _Layout(out) if ir.is_reference(out) else out, op, False)
                 if ir.is_reference(out) and (not ir.is_reference(arg) or op.callee in _OF_EXTENTS_BY_VALUE):
                     yield Step(self._key(arg), _Layout(out), op, False)
+
+    def _of_routine(self, op: ir.Call, function: ir.Function) -> Iterator[Step]:
+        """From each argument to the results that it goes into in the function, and to those that it only decides."""
+        inside = function.analysis(Dependences)
+        for out, result in zip(op.outs, function.body.yields, strict=True):
+            by_data = inside.goes_into((result,), with_control=False)
+            reached = inside.goes_into((result,))
+            for arg, parameter in zip(op.args, function.body.args, strict=True):
+                if inside.is_in(parameter, reached):
+                    yield self._step(arg, out, op, inside.is_in(parameter, by_data))
 
     def _of_branches(self, op: ir.If) -> Iterator[Step]:
         are_both = not any(map(ir.raises, op.regions))

@@ -25,7 +25,7 @@ from adjit.transform.analysis.squares import Squares
 from adjit.transform.derive.activity import Activity, is_constant, is_exchange
 from adjit.transform.derive.batching import Along
 from adjit.transform.derive.directions import Directions, Tangent
-from adjit.transform.derive.nan_safe import is_sure, unless_least, unless_zero
+from adjit.transform.derive.nan_safe import is_sure, unless_all_zero, unless_least, unless_zero
 from adjit.transform.derive.not_finite import NotFinite, is_partly_undefined
 from adjit.transform.derive.rule_bodies import Partials, is_plain_choice, no_rule, tangent_body
 from adjit.transform.frontend.values import scalars
@@ -36,6 +36,7 @@ from adjit.transform.frontend.walk.entry import BuildDerivative
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.rewrite.notes import Differentiated, note
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.source.routines import Routine
 
 
 def forward(
@@ -183,6 +184,9 @@ class Tangents(Along):
             return
         if not any(map(self.has, op.outs)):
             return
+        if isinstance(op.callee, Routine):
+            self.routine_call(op, op.callee)
+            return
         if is_constant(op.callee):
             # memory that something active gets into later
             self.dots.update((out, self.zeros(out)) for out in op.outs if is_array(out))
@@ -193,6 +197,20 @@ class Tangents(Along):
                 self.dots[op.outs[0]] = dot
         else:
             self.array_call(op)
+
+    def routine_call(self, op: ir.Call, routine: Routine) -> None:
+        active = [k for k, arg in enumerate(op.args) if arg in self.dots]
+        flowing = [k for k, out in enumerate(op.outs) if self.has(out)]
+        if not active:
+            return
+        pushed, is_guarded = routine.jvp(active, flowing, self.build), bool(self.not_finite.guarded_levelled(op))
+        made: list[list[ir.Operand]] = [[] for _ in flowing]
+        for dots in zip(*(self.dots[op.args[k]] for k in active), strict=True):
+            outs = tuple(ir.Var(self.name(op.outs[k]), op.outs[k].type) for k in flowing)
+            self.builder.emit(ir.Call(callee=pushed, args=(*op.args, *dots), outs=outs))
+            for own, out in zip(made, outs, strict=True):
+                own.append(unless_all_zero(self.builder, dots, out) if is_guarded else out)
+        self.dots.update((op.outs[k], tuple(own)) for k, own in zip(flowing, made, strict=True))
 
     def number_call(self, op: ir.Call) -> Tangent | None:
         (out,) = op.outs

@@ -18,7 +18,7 @@ as for elements that nobody happens to read, what goes in is taken to be finite.
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 
 import numpy as np
 from numba import types
@@ -68,6 +68,15 @@ def unless_zero(builder: ir.Builder, factor: ir.Operand, product: ir.Operand) ->
     zero = typed_const(0, product.type)
     name = ir.name_of(product, "product")
     return builder.call(ir.select, unread, zero, product, type=product.type, name=name)
+
+
+def unless_all_zero(builder: ir.Builder, factors: Sequence[ir.Operand], total: ir.Operand) -> ir.Operand:
+    """A sum of partials times these adjoints or tangents; zero where all of them are zero."""
+    sizes = [builder.call(abs, factor, type=factor.type, name="size") for factor in factors] if factors[1:] else factors
+    factor = sizes[0]
+    for size in sizes[1:]:
+        factor = builder.call(operator.add, factor, size, type=factor.type, name="size")
+    return unless_zero(builder, factor, total)
 
 
 def unless_least(builder: ir.Builder, length: ir.Operand, product: ir.Operand) -> ir.Operand:

@@ -27,7 +27,7 @@ from adjit.transform.derive.activity import Activity, is_constant, is_exchange
 from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name
 from adjit.transform.derive.choices import Placed, places_in
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps, to_text
-from adjit.transform.derive.nan_safe import is_sure, unless_least, unless_zero
+from adjit.transform.derive.nan_safe import is_sure, unless_all_zero, unless_least, unless_zero
 from adjit.transform.derive.not_finite import NotFinite
 from adjit.transform.derive.rule_bodies import apply, is_plain_choice, no_rule, zero_like
 from adjit.transform.derive.shadows import Shadows, zeros_like
@@ -36,6 +36,7 @@ from adjit.transform.frontend.values.numbers import is_array, is_number
 from adjit.transform.ir.types import array_type_of, typed_const, writable
 from adjit.transform.rewrite.notes import Differentiated, note
 from adjit.transform.rewrite.verified import dump
+from adjit.transform.source.routines import Routine
 
 
 def reverse(
@@ -283,6 +284,9 @@ class _Reverse(Adjoints):
         if is_exchange(op):
             self.array_call(op)
             return
+        if isinstance(op.callee, Routine):
+            self.routine_call(op, op.callee)
+            return
         if is_constant(op.callee) or not any(map(self.activity.is_active, op.outs)):
             for out in op.outs:
                 self.bars.pop(out, None)
@@ -291,6 +295,19 @@ class _Reverse(Adjoints):
             self.number_call(op)
         else:
             self.array_call(op)
+
+    def routine_call(self, op: ir.Call, routine: Routine) -> None:
+        found = {out: bar for out in op.outs if (bar := self.take(out)) is not None}
+        active = [k for k, arg in enumerate(op.args) if self.activity.is_active(arg)]
+        if not found or not active:
+            return
+        seeds = [found.get(out, typed_const(0, out.type)) for out in op.outs if ir.is_float(out.type)]
+        bars = tuple(ir.Var(bar_name(op.args[k]), op.args[k].type) for k in active)
+        self.builder.emit(ir.Call(callee=routine.vjp(active, self.build), args=(*op.args, *seeds), outs=bars))
+        guarded = {arg for out in found for arg in self.selective.get(out, ())}
+        for k, bar in zip(active, bars, strict=True):
+            arg = op.args[k]
+            self.add(arg, unless_all_zero(self.builder, tuple(found.values()), bar) if arg in guarded else bar)
 
     def number_call(self, op: ir.Call) -> None:
         (out,) = op.outs

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from numba import types
@@ -40,6 +41,8 @@ class Emitted:
 
     places: for each line, the statement of the user's that it comes from, None where there is none.
     apart: of each kernel, which of its arrays share no memory with another one of its.
+    routines: the functions that it calls, each after those that it calls itself. arg_types: where arguments are
+    numbers alone.
     """
 
     name: str
@@ -47,19 +50,35 @@ class Emitted:
     globals: Mapping[str, Any]
     places: tuple[ir.Origin | None, ...] = ()
     apart: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    routines: Sequence[Emitted] = ()
+    arg_types: tuple[types.Type, ...] = ()
+
+    @property
+    def whole(self) -> str:
+        """The text under those of the functions that it calls."""
+        return "\n\n".join(each.text for each in (*self.routines, self))
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """What all of it names."""
+        return {name: value for each in (*self.routines, self) for name, value in each.globals.items()}
 
 
 def emit(
-    function: ir.Function, in_workspace: bool = True, expressions: Callable[..., Expressions] = Expressions
+    function: ir.Function,
+    in_workspace: bool = True,
+    expressions: Callable[..., Expressions] = Expressions,
+    others: Mapping[str, Any] = MappingProxyType({}),
 ) -> Emitted:
-    """The source of `function`. `in_workspace`: temporaries and products are there. `expressions`: what prints them."""
+    """The source of `function`. `in_workspace`: temporaries and products are there. `expressions`: what prints them.
+    `others`: what texts beside it name."""
     folding, lowered, classes, names = _lowered(function)
 
     @functools.cache
     def name_of(var: ir.Var) -> str:
         return names[classes.group(var)]
 
-    found = Globals([*names.values(), identifier(function.name)])
+    found = Globals([*names.values(), identifier(function.name)], others)
     kept = _temporaries(function) if in_workspace else None
     layout = Layout(function, classes, folding, expressions(name_of, folding, found, kept, lowered.wholes))
     layout.block(lowered.body, INDENT)

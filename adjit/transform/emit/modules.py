@@ -55,9 +55,15 @@ def module_text(
     parts = [
         "\n".join(filter(None, (*first, "\n\n".join(filter(None, paragraphs))))),
         *_together(head.definitions.values()),
-        f"{decorator}\n{_as_numba_raises(emitted.text) if decorator else emitted.text}".lstrip(),
+        *(_decorated(each.text, decorator).rstrip() for each in emitted.routines),
+        "\n".join(head.aliases),
+        _decorated(emitted.text, decorator),
     ]
     return "\n\n\n".join(part for part in parts if part)
+
+
+def _decorated(text: str, decorator: str) -> str:
+    return f"{decorator}\n{_as_numba_raises(text) if decorator else text}".lstrip()
 
 
 def _together(definitions: Iterable[str]) -> list[str]:
@@ -92,8 +98,9 @@ class _Head:
         self.imports: dict[str, set[str]] = {}
         self.constants: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
+        self.aliases: list[str] = []
         self._begun: set[str] = set()  # a function may call itself
-        for name, value in emitted.globals.items():
+        for name, value in emitted.names.items():
             self.add(name, value)
         if self.bundle is not None:
             self._take(self.bundle, emitted)
@@ -109,7 +116,11 @@ class _Head:
 
     def add(self, name: str, value: Any) -> None:
         """Gives `name` its value in the module."""
-        if isinstance(value, ir.External) and self.bundle is not None and _is_module_of_ours(value.module):
+        if isinstance(value, ir.Subprogram):
+            # whose text stands there, under a name that a parameter may have taken
+            if name != value.__name__:
+                self.aliases.append(f"{name} = {value.__name__}")
+        elif isinstance(value, ir.External) and self.bundle is not None and _is_module_of_ours(value.module):
             self.bundle.add(value.module, value.root, name)
         elif isinstance(value, ir.External):
             self.imports.setdefault(f"from {value.module} import ", set()).add(_renamed(value.root, name))

@@ -15,9 +15,9 @@ import keyword
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numba
@@ -103,8 +103,9 @@ def name_groups(classes: Classes, function: ir.Function) -> dict[Group, str]:
     # numba calls the versions of a variable x.1, x.2, and in parallel code that is x_1, x_2
     is_parallel = any(isinstance(op, ir.For) and op.parallel for op in ir.walk(function.body))
     mark = "n" if is_parallel else ""
-    calls = (op.callee for op in ir.walk(function.body) if isinstance(op, ir.Call))
+    calls = [op.callee for op in ir.walk(function.body) if isinstance(op, ir.Call)]
     called = {own_name(callee) for callee in calls if _dotted(callee) is None}
+    of_program = {callee.__name__ for callee in calls if isinstance(callee, ir.Subprogram)}
     reserved = _BUILTINS | set(_MODULES) | {spare for _, spare in _MODULES.values()} | {"prange", *called}
     for group in sorted(classes.all(), key=lambda g: (g.fixed is None, g.user is None, min(g.bits))):
         wanted = chosen_name(group)
@@ -114,7 +115,7 @@ def name_groups(classes: Classes, function: ir.Function) -> dict[Group, str]:
         if is_parallel and group.fixed is None:
             wanted = re.sub(r"_(\d+)$", r"_n\1", wanted)
         for name in numbered(identifier(wanted), mark):
-            if group.user is None and name in reserved:
+            if name in (reserved if group.user is None else of_program if group.fixed is None else ()):
                 continue
             bearer = taken.get(name)
             if bearer is None:
@@ -156,10 +157,12 @@ def _dotted(value: Any) -> str | None:
 
 
 class Globals:
-    """The names that the text refers to and does not assign; `found` maps them to their values."""
+    """The names that the text refers to and does not assign; `found` maps them to their values. `others`: the names of
+    texts that stand above, with what they are there."""
 
-    def __init__(self, variables: Iterable[str]):
+    def __init__(self, variables: Iterable[str], others: Mapping[str, Any] = MappingProxyType({})):
         self.found: dict[str, Any] = {}
+        self._others = others
         self._variables = frozenset(variables)
         self._names: dict[int, str] = {}
         self._builtins: set[str] = set()
@@ -203,7 +206,11 @@ class Globals:
         known = self._names.get(id(value))
         if known is None:
             used = (self._variables, self.found, self._builtins)
-            known = next(name for name in numbered(wanted) if not any(name in names for names in used))
+            known = next(
+                name
+                for name in numbered(wanted)
+                if not any(name in names for names in used) and self._others.get(name, value) is value
+            )
             self._names[id(value)] = known
             self.found[known] = value
         return known

@@ -43,6 +43,7 @@ from adjit.transform.ir.core import (
     Origin,
     Pair,
     Region,
+    Subprogram,
     Tree,
     Type,
     Undefined,

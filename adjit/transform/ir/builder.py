@@ -27,6 +27,7 @@ class Builder:
     def __init__(self, origin: Origin | None = None) -> None:
         self._stack: list[list[Op]] = [[]]
         self.origin = origin
+        self.count = 0  # of what was emitted
 
     @property
     def ops(self) -> list[Op]:
@@ -55,6 +56,7 @@ class Builder:
     def emit(self, op: Op) -> Op:
         if op.origin is None and self.origin is not None:
             op = op.at(self.origin)
+        self.count += 1
         self._stack[-1].append(op)
         return op
 

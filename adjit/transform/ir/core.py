@@ -264,6 +264,14 @@ def canonical(callee: Any) -> Any:
     return _SAME.get(callee, callee)
 
 
+class Subprogram:
+    """A callee that is no function of Python's: one of the program, whose text stands above that of its caller."""
+
+    @property
+    def __name__(self) -> str:
+        raise NotImplementedError
+
+
 @node
 class Call(Op):
     """A call of a resolved callee. It writes no memory that others can see, and an array it returns is fresh.

@@ -32,6 +32,7 @@ class Assumptions:
     assigning:     functions that assign variables around them, and are called from other functions
     recursive:     functions that call themselves, how deep is known at run time, or their nodes
     changing:      loops that run through what they change, and how they do
+    routines:      functions that take and give numbers stay functions, as the program would be long without
     """
 
     owns_rows: bool = False
@@ -42,6 +43,7 @@ class Assumptions:
     assigning: frozenset[cst.CSTNode] = frozenset()
     recursive: tuple[object, ...] = ()
     changing: Mapping[object, str] = field(default_factory=dict)
+    routines: bool = False
 
     def with_also(self, **found: Any) -> Assumptions:
         """These, and what was found: a switch that is on, or more of what is listed."""
@@ -62,6 +64,7 @@ REASONS = {
     "assigning": "a function that assigns a variable around it is called from another function",
     "recursive": "a function calls itself, how deep is known at run time",
     "changing": "a loop changes what it runs through",
+    "routines": "the program is long when each call of a function is written out",
 }
 
 

@@ -44,6 +44,7 @@ from adjit.transform.ir.types import const, is_small, type_of, typed_const
 from adjit.transform.source.external_reads import contents_read, memory_read
 from adjit.transform.source.parsing import FunctionSource
 from adjit.transform.source.protocols import own_of_builtin, plain_class
+from adjit.transform.source.routines import Routines
 from adjit.transform.source.structures import ARRAYS, known_by
 
 Held = TypeVar("Held", bound=Value)
@@ -55,6 +56,10 @@ ITEMS, ITEM = "an item of this list", "item"
 
 class Context(abc.ABC):
     """One compilation: the builder, the arrays' shapes and roots, and the functions being inlined."""
+
+    build_derivative: Callable[
+        [Any, tuple[types.Type, ...]], ir.Function
+    ]  # which makes what the program derives itself
 
     def __init__(self, assumed: Assumptions) -> None:
         self.assumed = assumed
@@ -81,6 +86,7 @@ class Context(abc.ABC):
         self.node: cst.CSTNode | None = None
         self.statement: cst.CSTNode | None = None  # the last expression that was a statement, whose value goes unread
         self.is_program = True  # rather than a rule of derivatives, in which shapes fit
+        self.routines: Routines | None = None  # where calls may stay calls
         self.kernel: Any = None  # the one whose thread is elaborated, of kernels.py
         # whether the copies that stand for views are noted, as they are in functions of the user's and not in rules
         self.notes_views = False

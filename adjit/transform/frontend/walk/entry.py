@@ -53,6 +53,14 @@ from adjit.transform.frontend.walk.calls import attribute, call
 from adjit.transform.frontend.walk.exceptions import handed_on
 from adjit.transform.frontend.walk.expressions import evaluate_or_none
 from adjit.transform.frontend.walk.recursion import as_loop
+from adjit.transform.frontend.walk.routines import (
+    ReadApart,
+    begin_with_routines,
+    called_apart,
+    check_apart_effects,
+    check_apart_result,
+    count_call,
+)
 from adjit.transform.frontend.walk.statements import block, collected, comprehension, for_each
 from adjit.transform.frontend.walk.view_copies import read_only, without_detached
 from adjit.transform.ir.types import array_type_of, part_type, tuple_parts, tuple_type, unliteral
@@ -67,6 +75,7 @@ from adjit.transform.source.external_reads import (
     while_it_holds,
 )
 from adjit.transform.source.parsing import FunctionSource, read_source
+from adjit.transform.source.routines import Routines
 from adjit.transform.source.structures import Layout, columns_of, has_same
 from adjit.transform.source.structures import count as leaf_count_of
 from adjit.transform.source.syntax import always_returns, assigned, children, inside, nonlocals, own_names, yield_in
@@ -76,8 +85,14 @@ DEEPEST = 64  # calls within calls
 BuildDerivative = Callable[[Any, tuple[types.Type, ...]], ir.Function]
 
 
-def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: BuildDerivative) -> ir.Function:
-    """The typed IR of a Python function or dispatcher; `build_derivative` makes that of a derivative that it calls."""
+def elaborate(
+    function: Any,
+    arg_types: Sequence[types.Type],
+    build_derivative: BuildDerivative,
+    routines: Routines | None = None,
+) -> ir.Function:
+    """The typed IR of a Python function or dispatcher; `build_derivative` makes that of a derivative that it calls.
+    `routines`: has those of its functions that stay functions, where that may be."""
     if isinstance(function, Enclosed):
         return function.elaborate(arg_types, build_derivative)
     layouts: Sequence[Layout | None] = ()
@@ -109,7 +124,7 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
 
         return _elaborated(ctx, source, (*names, *further), arg_types, variables)
 
-    return _in_context(build_derivative, run)
+    return _in_context(build_derivative, run, routines)
 
 
 def elaborate_kernel(
@@ -138,12 +153,18 @@ def elaborate_kernel(
     return _in_context(build_derivative, run)
 
 
-def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.Function]) -> ir.Function:
+def _in_context(
+    build_derivative: BuildDerivative,
+    run: Callable[[Context], ir.Function],
+    routines: Routines | None = None,
+    assumed: Assumptions | None = None,
+) -> ir.Function:
     """What `run` makes, under the assumptions that hold: none, until it finds that one is needed."""
-    assumed = Assumptions()
+    assumed = assumed or Assumptions()
     fault: errors.AdjitError | None = None
     while True:
         ctx = Walk(build_derivative, assumed)
+        ctx.routines = routines
         try:
             return run(ctx)
         except Restart as found:
@@ -180,6 +201,24 @@ def _elaborate_local(
     return _in_context(build_derivative, run)
 
 
+def _read_apart(ctx: Context) -> ReadApart:
+    """What reads a function that stays a function, under the assumption that the same ones do."""
+
+    def apart(
+        source: FunctionSource,
+        names: Sequence[str],
+        arg_types: Sequence[types.Type],
+        variables: Callable[[Mapping[str, Value]], dict[str, Value]],
+    ) -> Callable[[Sequence[types.Type], BuildDerivative], ir.Function]:
+        def run(own: Context) -> ir.Function:
+            return _elaborated(own, source, names, arg_types, variables, is_apart=True)
+
+        assumed = Assumptions(routines=ctx.assumed.routines)
+        return lambda _, build: _in_context(build, run, ctx.routines, assumed)
+
+    return apart
+
+
 @contextlib.contextmanager
 def _recursion_seen(ctx: Context, source: FunctionSource) -> Iterator[None]:
     """Has the program read again where a function calls itself without end, or with other types: as a loop."""
@@ -191,6 +230,7 @@ def _recursion_seen(ctx: Context, source: FunctionSource) -> Iterator[None]:
             raise Restart(known, recursive=(repeated,)) from None
         if known is not None:
             raise
+        begin_with_routines(ctx)
         # positions are found by going just as deep
         fault = errors.Unsupported(
             f"an expression, a block or an object that is nested too deeply, in {source.name}",
@@ -209,9 +249,10 @@ def _elaborated(
     arg_types: Sequence[types.Type],
     variables: Callable[[dict[str, Value]], dict[str, Value]],
     around: int = 0,
+    is_apart: bool = False,
 ) -> ir.Function:
     """The IR of a function; `variables`: from the values of its parameters to what its body sees; `around`: how many of
-    them, the last ones, belong to the function around it."""
+    them, the last ones, belong to the function around it; `is_apart`: it is called by the program, as a routine."""
     ctx.notes_views = ctx.notes_order = True
     given = [parameter(ctx, name, type_) for name, type_ in zip(names, arg_types, strict=True)]
     params = tuple(tree for tree, _ in given)
@@ -227,10 +268,10 @@ def _elaborated(
             seen_by_body = variables(values)
             with in_threads(ctx) if ctx.kernel is not None else contextlib.nullcontext():
                 result, _ = _body(ctx, source, seen_by_body, False, False)
-            if ctx.kernel is None:
-                result = _lists_as_arrays(ctx, not_none(ctx, result, "the result"))
-                if result == Static(None) and ir.raises(ir.Region((), tuple(ops), ())):
-                    result = ir.Const(0.0, types.float64)  # which no call gets to see
+            if is_apart:
+                check_apart_result(result)
+            elif ctx.kernel is None:
+                result = _as_returned(ctx, result, ops)
         if ctx.kernel is not None:
             check_result(source, result)
         tree, yields = result_of(source, result)
@@ -246,6 +287,8 @@ def _elaborated(
         origin=source.origin(source.node),
         comments=source.comments,
     )
+    if is_apart:
+        check_apart_effects(made)
     if ctx.loop.holds_values:
         check_trips(made)
     for key in ctx.arguments.at.keys() & ctx.heap.changed_in.keys():
@@ -258,6 +301,14 @@ def _elaborated(
     made = made if kernel is None else _yielding_what_it_stores(made, kernel.launched.axes + 1)
     _note_elaborated(ctx, made, lambda operand: ir.substituted_operand(naming.operand(operand), same))
     return define_undefined(made if kernel is not None else _without_side_effects(ctx, made, source))
+
+
+def _as_returned(ctx: Context, result: Value, ops: Sequence[ir.Op]) -> Value:
+    """A result as a caller gets it."""
+    result = _lists_as_arrays(ctx, not_none(ctx, result, "the result"))
+    if result == Static(None) and ir.raises(ir.Region((), tuple(ops), ())):
+        return ir.Const(0.0, types.float64)  # which no call gets to see
+    return result
 
 
 def _note_elaborated(ctx: Context, made: ir.Function, final: Callable[[ir.Operand], ir.Operand]) -> None:
@@ -736,7 +787,12 @@ def _inline(
             source = _without_recursion(ctx, own, source, is_local=False, owner=_owner(source, bound))
         ctx.call_places.append(ctx.here())
         if not is_rule:
+            found = called_apart(ctx, source, bound, _read_apart(ctx))
+            if found is not None:
+                ctx.call_places.pop()
+                return found
             ctx.names.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
+            count_call(ctx, own)
         result, frame = _body(ctx, source, bound, is_rule, weak)
         ctx.call_places.pop()
     if ctx.frames:
@@ -813,6 +869,7 @@ def _under_way(ctx: Context, name: str, call: tuple[Any, ...]) -> Iterator[None]
     if call in ctx.active_calls or (is_within and (is_deep or ctx.unrolled_calls > MOST_CALLS)):
         raise Restart(recursive=(function,))
     if is_deep:
+        begin_with_routines(ctx)
         raise ctx.unsupported(
             f"calls that are nested more than {DEEPEST} deep", "Write some of the functions into their callers."
         )
