@@ -33,21 +33,13 @@ from adjit.transform.frontend.values.argument_binding import (
 )
 from adjit.transform.frontend.values.arrays import allocated, array_of, ordered_like, shape_of, store
 from adjit.transform.frontend.values.dictionaries import Instance
-from adjit.transform.frontend.values.elementwise import (
-    as_lazy,
-    converted,
-    copied,
-    materialise,
-    operand,
-    paired,
-    store_all,
-)
+from adjit.transform.frontend.values.elementwise import as_lazy, converted, copied, halves, operand, paired, store_all
 from adjit.transform.frontend.values.fold import structured_dtype
 from adjit.transform.frontend.values.frame import Context, Frame, as_index, wrap
 from adjit.transform.frontend.values.library_calls import whole_call, with_options
 from adjit.transform.frontend.values.lists import TupleValue
 from adjit.transform.frontend.values.numbers import Complex, Index, Lazy, Number, dtype, is_array, is_complex, is_scalar
-from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.statics import Static, is_none
 from adjit.transform.frontend.values.values import Value
 from adjit.transform.ir.types import complex_of as complex_type
 from adjit.transform.ir.types import dtype_of
@@ -112,7 +104,7 @@ def _filled(frame: Frame, shape: Sequence[ir.Operand], value: Number, kind: Valu
 def _arange(frame: Frame, *given_or_none: Value | None) -> Value:
     ctx = frame.ctx
     *ends, kind = given_or_none
-    given = [e for e in ends if e is not None and not (isinstance(e, Static) and e.value is None)]
+    given = [e for e in ends if e is not None and not is_none(e)]
     if len(given) < 3 and ends[2] in given:
         raise ctx.unsupported("np.arange with a step and no stop", "Give start, stop and step.")
     numbers = [operand(ctx, taken(frame, "np.arange", "number", e)) for e in given]
@@ -190,9 +182,7 @@ def _complex_of(frame: Frame, real: Value, imag: Value) -> Value:
 def _parts(frame: Frame, value: Value) -> Value:
     """Real and imaginary part, as floats."""
     ctx = frame.ctx
-    pair = materialise(ctx, value if is_complex(value) else converted(ctx, value, complex_type(dtype(value))))
-    assert isinstance(pair, Complex)
-    return TupleValue((pair.real, pair.imag))
+    return TupleValue(halves(ctx, value if is_complex(value) else converted(ctx, value, complex_type(dtype(value)))))
 
 
 def _array(frame: Frame, value: Value, kind: Value | None = None) -> Value:

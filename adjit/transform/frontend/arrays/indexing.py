@@ -31,6 +31,7 @@ from adjit.transform.frontend.values.elementwise import (
     copied,
     elementwise,
     expression,
+    halves,
     materialise,
     operand,
     paired,
@@ -55,7 +56,7 @@ from adjit.transform.frontend.values.numbers import (
     ndim,
 )
 from adjit.transform.frontend.values.ranges import SliceValue
-from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.statics import Static, is_none
 from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import complex_of, is_integer
 
@@ -94,9 +95,7 @@ class Pair:
 def resolve(ctx: Context, base: Value, entries: Sequence[Value]) -> Place | Pair:
     """The place that `base[entries]` names. Views are made on the way."""
     if is_complex(base):
-        pair = materialise(ctx, base)
-        assert isinstance(pair, Complex)
-        return Pair(_resolved(ctx, pair.real, entries), _resolved(ctx, pair.imag, entries))
+        return Pair(*(_resolved(ctx, part, entries) for part in halves(ctx, base)))
     return _resolved(ctx, base, entries)
 
 
@@ -115,7 +114,7 @@ def _resolved(ctx: Context, base: Value, entries: Sequence[Value]) -> Place:
         is_view = any(isinstance(e, Static) and e.value is Ellipsis for e in given)
         return dataclasses.replace(_basic(ctx, array, flat), is_view=is_view)
     # None has no axis of its own
-    axes = itertools.accumulate((not (isinstance(e, Static) and e.value is None) for e in flat), initial=0)
+    axes = itertools.accumulate((not is_none(e) for e in flat), initial=0)
     given = [_places(ctx, array, axis, e) if is_array(e) else e for axis, e in zip(axes, flat, strict=False)]
     return _advanced(ctx, array, given)
 
@@ -185,13 +184,13 @@ def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
     for e in entries:
         if isinstance(e, SliceValue):
             selectors.append(e.span)
-        elif isinstance(e, Static) and e.value is None:
+        elif is_none(e):
             selectors.append(ir.NewAxis())
-        elif isinstance(e, ir.Var | ir.Const) and isinstance(e.type, types.Boolean):
+        elif isinstance(e, ir.Operand) and isinstance(e.type, types.Boolean):
             raise ctx.unsupported(
                 "a boolean as an index", "Write int(...).", why="NumPy takes it as a mask, not as 0 or 1."
             )
-        elif isinstance(e, ir.Var | ir.Const) and is_integer(e.type):
+        elif isinstance(e, ir.Operand) and is_integer(e.type):
             selectors.append(ir.At(e))
         else:
             raise ctx.mismatch(

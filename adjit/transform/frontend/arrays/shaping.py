@@ -38,16 +38,16 @@ from adjit.transform.frontend.values.elementwise import (
     check_fits,
     converted,
     copied,
-    materialise,
+    halves,
     operand,
     paired,
     store_all,
     stretched,
 )
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.lists import TupleValue, items_or_one
 from adjit.transform.frontend.values.numbers import Complex, Flat, Lazy, Number, dtype, is_array, is_complex, ndim
-from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.statics import Static, is_none
 from adjit.transform.frontend.values.values import Value
 from adjit.transform.ir.types import Layout, array_type, array_type_of, slice_type, transposed_type
 
@@ -73,7 +73,7 @@ def array_attribute(ctx: Context, owner: Value, name: str) -> Value | None:
         return of_parts(ctx, owner, lambda array: transpose(ctx, array, tuple(range(ndim(owner)))[::-1]))
     if name == "flat":
         vector = of_parts(ctx, owner, lambda array: ravel(ctx, operand(ctx, array), "`.flat`", always=True))
-        assert isinstance(vector, ir.Var | ir.Const | Complex)
+        assert isinstance(vector, Number)
         return Flat(vector)
     return None
 
@@ -82,9 +82,7 @@ def of_parts(ctx: Context, value: Value, made_of: Callable[[Value], Value]) -> V
     """What is made of an array; of one of complex numbers, of each of its parts."""
     if not is_complex(value):
         return made_of(value)
-    whole = materialise(ctx, value)
-    assert isinstance(whole, Complex)
-    return paired(made_of(whole.real), made_of(whole.imag))
+    return paired(*map(made_of, halves(ctx, value)))
 
 
 def _name_of(array: ir.Operand) -> str:
@@ -297,7 +295,7 @@ def _transpose(frame: Frame, args: list[Value], named: dict[str, Value]) -> Valu
     axes = list(range(ndim(owner)))[::-1]
     if named:
         rest = [*rest, *named.values()]
-    if rest and not (isinstance(rest[0], Static) and rest[0].value is None):
+    if rest and not is_none(rest[0]):
         given = rest[0].items if isinstance(rest[0], TupleValue) else tuple(rest)
         axes = [axis_argument(frame, "transpose", g, ndim(owner)) for g in given]
         if sorted(axes) != list(range(ndim(owner))):
@@ -318,10 +316,7 @@ def _swapaxes(frame: Frame, owner: Value, a: Value, b: Value) -> Value:
 def _moveaxis(frame: Frame, owner: Value, source: Value, destination: Value) -> Value:
     rank = ndim(owner)
     starts, ends = (
-        [
-            axis_argument(frame, "np.moveaxis", axis, rank)
-            for axis in (given.items if isinstance(given, TupleValue) else (given,))
-        ]
+        [axis_argument(frame, "np.moveaxis", axis, rank) for axis in items_or_one(given)]
         for given in (source, destination)
     )
     if len(starts) != len(ends) or len(set(starts)) < len(starts) or len(set(ends)) < len(ends):

@@ -15,7 +15,7 @@ import numpy as np
 
 from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.cells import ItemRef, Ref, View
-from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, is_mutable
+from adjit.transform.frontend.values.dictionaries import Record, as_list, is_mutable
 from adjit.transform.frontend.values.frame import Context
 from adjit.transform.frontend.values.lists import GrowableList, Row, TupleValue
 from adjit.transform.frontend.values.ranges import Zip
@@ -41,7 +41,7 @@ def note_escape(ctx: Context, value: Value) -> None:
 
 def puts_away_items(ctx: Context, value: Value) -> None:
     """The same, of what is in a list that becomes one that grows."""
-    value = value.items if isinstance(value, RuntimeDict) else value
+    value = as_list(value)
     if isinstance(value, TupleValue):
         for one in value.items:
             note_escape(ctx, one)

@@ -138,7 +138,7 @@ def at_most(
 
         def count() -> ir.Operand:
             known = user.env[name]
-            assert isinstance(known, ir.Var | ir.Const)
+            assert isinstance(known, ir.Operand)
             return known
 
         def is_enough() -> ir.Operand:

@@ -21,7 +21,7 @@ from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.cells import Ref
 from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, as_table, open_reference
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.lists import GrowableList, TupleValue
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue
 from adjit.transform.frontend.values.numbers import Complex
 from adjit.transform.frontend.values.statics import Static, may_be_chosen
 from adjit.transform.frontend.values.structures import apart, joint
@@ -161,7 +161,7 @@ def leaves_as(ctx: Context, shape: Structure, value: Value) -> list[ir.Operand] 
         inner = leaves_as(ctx, shape.items, value.items)
         return inner if inner is None or value.limit is None else [*inner, value.limit]
     if isinstance(shape, GrowableList):
-        assert isinstance(value, TupleValue | GrowableList)
+        assert isinstance(value, List)
         if isinstance(value, TupleValue) and not value.items:
             return [*[EMPTY] * leaf_count(shape.item), ir.integer(0)]
         return leaves_of(lists.grown(ctx, value, shape.item))

@@ -32,7 +32,7 @@ from adjit.transform.frontend.values.checks import require, require_equal
 from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
 from adjit.transform.frontend.values.elementwise import as_lazy, check_fits, copied, materialise, store_all
 from adjit.transform.frontend.values.fold import constant, is_texts, items_of_texts
-from adjit.transform.frontend.values.frame import ANYWHERE, ITEM, ITEMS, KEPT, Context, wrap
+from adjit.transform.frontend.values.frame import ANYWHERE, ITEM, ITEMS, KEPT, Context, as_index, wrap
 from adjit.transform.frontend.values.invariant_extents import varies
 from adjit.transform.frontend.values.lists import ROW, GrowableList, List, Ragged, Row, TupleValue, is_list, items_in
 from adjit.transform.frontend.values.numbers import Complex, Flat, Number, dtype, is_array, is_number, operands_in
@@ -61,14 +61,16 @@ def displayed(ctx: Context, value: Value) -> Value:
 
 def elements(ctx: Context, value: Value) -> Value:
     """What NumPy sees of a value: of `x.flat`, the vector; of a list that grows, the array that it makes of it."""
-    if isinstance(value, Flat) or is_texts(value):
-        return value.array if isinstance(value, Flat) else value
+    if is_texts(value):
+        return value
     value = contents(ctx, value)
     return as_array(ctx, value) if isinstance(value, GrowableList) else value
 
 
 def contents(ctx: Context, value: Value) -> Value:
-    """What a loop over a value runs over: of a dictionary its keys, of a queue its items."""
+    """What a loop over a value runs over: of a dictionary its keys, of a queue its items, of `x.flat` the vector."""
+    if isinstance(value, Flat):
+        return value.array
     if is_texts(value):
         return items_of_texts(ctx, value)
     if not isinstance(value, RuntimeDict):
@@ -127,11 +129,8 @@ def as_array(ctx: Context, value: GrowableList) -> Value:
 def _even(ctx: Context, value: GrowableList) -> ir.Var:
     """The arrays that are the items as one array. ValueError, as NumPy has it, where their extents differ."""
     buffer, *columns = value.buffers
-    extents: list[ir.Operand] = []
-    for column in columns:
-        found = ctx.inline(common_extent, [GrowableList(LEAF, (column,), value.count)], {}, False, False)
-        assert isinstance(found, ir.Var | ir.Const)
-        extents.append(found)
+    lengths = (GrowableList(LEAF, (column,), value.count) for column in columns)
+    extents = [as_index(ctx, ctx.inline(common_extent, [one], {}, False, False), "a length") for one in lengths]
     used = (ir.Span(stop=value.count), *(ir.Span(stop=extent) for extent in extents))
     return _view(ctx, buffer, used, (value.count, *extents))
 

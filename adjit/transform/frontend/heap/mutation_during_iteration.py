@@ -20,7 +20,7 @@ from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.cells import Container, ItemRef, Ref, View
 from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict
 from adjit.transform.frontend.values.frame import Context, Frame
-from adjit.transform.frontend.values.lists import GrowableList, TupleValue
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue
 from adjit.transform.frontend.values.ranges import Zip
 from adjit.transform.frontend.values.statics import as_stream
 from adjit.transform.frontend.values.values import Value, describe
@@ -46,9 +46,7 @@ def cells_of(value: Value) -> frozenset[Ref | ItemRef]:
     if isinstance(value, Zip):
         return frozenset().union(*(cells_of(part) for part in value.parts if part is not None))
     is_iterator = isinstance(value, RuntimeDict) and value.kind == "iterator"  # which is emptied when the loop begins
-    cell = (
-        value.cell if isinstance(value, TupleValue | GrowableList | Record | RuntimeDict) and not is_iterator else None
-    )
+    cell = value.cell if isinstance(value, Container) and not is_iterator else None
     cell = cell.cell if isinstance(cell, View) else cell
     return frozenset((cell,)) if isinstance(cell, Ref | ItemRef) else frozenset()
 
@@ -126,13 +124,11 @@ def sees_change(frame: Frame, value: TupleValue | GrowableList | Record | Runtim
             continue
         before, after = value.length(), state.length()
         is_resized = before != after
-        if not isinstance(value, TupleValue | GrowableList) and not (
-            isinstance(before, ir.Const) and isinstance(after, ir.Const)
-        ):
+        if not isinstance(value, List) and not (isinstance(before, ir.Const) and isinstance(after, ir.Const)):
             is_resized = False  # known as it runs, as which keys there are: Python raises RuntimeError where it is
         if not is_resized and not run.is_known and cell in run.cells:
             continue
-        if is_resized and not isinstance(value, TupleValue | GrowableList):
+        if is_resized and not isinstance(value, List):
             raise ctx.unsupported(
                 f"{describe(value)} that changes its length while a loop runs over it",
                 "Loop over a copy, `for key in list(d)`.",

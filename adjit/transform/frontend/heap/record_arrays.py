@@ -21,7 +21,7 @@ from adjit.transform.frontend.heap.references import item
 from adjit.transform.frontend.values.dictionaries import Instance
 from adjit.transform.frontend.values.frame import Context, as_index, wrap
 from adjit.transform.frontend.values.lists import GrowableList, TupleValue
-from adjit.transform.frontend.values.numbers import COMPLEX, Complex, is_number, operands_in
+from adjit.transform.frontend.values.numbers import COMPLEX, Complex, Number, is_number, operands_in
 from adjit.transform.frontend.values.ranges import SliceValue
 from adjit.transform.frontend.values.statics import Static, stands_for
 from adjit.transform.frontend.values.values import LEAF, Structure, Value
@@ -51,7 +51,7 @@ def field(ctx: Context, value: Static, name: str) -> Value:
 def part_of_records(ctx: Context, value: Static, entries: Sequence[Value]) -> Value:
     """`value[entries]`."""
     given = value.value
-    if len(entries) == 1 and isinstance(entries[0], Static) and isinstance(entries[0].value, str):
+    if len(entries) == 1 and stands_for(entries[0], str):
         return field(ctx, value, entries[0].value)
     if isinstance(given, np.void):
         raise ctx.unsupported(f"this subscript of {_called(value)}", "Use the name of a field.")
@@ -78,7 +78,7 @@ def rows(ctx: Context, value: Static) -> GrowableList:
 def records_of(ctx: Context, names: Sequence[str], columns: Sequence[Value]) -> GrowableList:
     """An array of records that is an argument, by the arrays of its fields."""
     shapes = tuple(COMPLEX if isinstance(column, Complex) else LEAF for column in columns)
-    buffers = [buffer for c in columns if isinstance(c, ir.Var | ir.Const | Complex) for buffer in operands_in(c)]
+    buffers = [buffer for c in columns if isinstance(c, Number) for buffer in operands_in(c)]
     return GrowableList(Instance(tuple(names), shapes, of=np.record), tuple(buffers), ctx.shape(buffers[0])[0])
 
 

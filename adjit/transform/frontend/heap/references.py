@@ -34,7 +34,7 @@ from adjit.transform.frontend.heap.mutation_during_iteration import sees_change
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.cells import COPIED, MADE_BEFORE, Container, Copied, ItemRef, Poison, Ref, View
-from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, is_mutable
+from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, as_list, is_mutable
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.frame import ITEM, ITEMS, KEPT, Context, Frame, Held
 from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple
@@ -118,7 +118,7 @@ def latest(frame: Frame, value: Held) -> Held:
 
 def current_view(frame: Frame, value: Value) -> Value:
     """The same, and of a view of a dictionary what that shows now."""
-    cell = value.cell if isinstance(value, TupleValue | GrowableList) else None
+    cell = value.cell if isinstance(value, List) else None
     return cell.of(state_of(frame, cell.cell)) if isinstance(cell, View) else latest(frame, value)
 
 
@@ -126,7 +126,7 @@ def _items_at(frame: Frame, place: ItemRef) -> GrowableList | Poison:
     """The list around an item."""
     assert place.cell is not None
     state = dereference(frame.env, place.cell)
-    state = state.items if isinstance(state, RuntimeDict) else state
+    state = as_list(state)
     return state if isinstance(state, GrowableList) else MADE_BEFORE
 
 

@@ -55,10 +55,10 @@ from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Re
 from adjit.transform.frontend.values.elementwise import converted, elementwise, materialise, operand, stretched, total
 from adjit.transform.frontend.values.fold import execute
 from adjit.transform.frontend.values.frame import Context, Frame, as_index, static_items, wrap
-from adjit.transform.frontend.values.lists import GrowableList, TupleValue, is_list, is_tuple
+from adjit.transform.frontend.values.lists import GrowableList, TupleValue, is_list, is_tuple, items_or_one
 from adjit.transform.frontend.values.numbers import Complex, Number, dtype, is_array, is_number, is_numeric, ndim
 from adjit.transform.frontend.values.ranges import ENDLESS, NdIndex, Range, SliceValue, Zip
-from adjit.transform.frontend.values.statics import Static, as_stream, stands_for
+from adjit.transform.frontend.values.statics import Static, as_stream, is_none, stands_for
 from adjit.transform.frontend.values.unions import Union, functions_in, is_text
 from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import const, is_integer, is_small_integer, typed_const
@@ -129,9 +129,8 @@ def _beside_stream(frame: Frame, args: Sequence[Value]) -> Value:
     limit, item = (None, None) if not others.parts else (length(frame, others), iteration(frame, others)[1])
 
     def row(one: Value, k: ir.Operand) -> Value:
-        beside = item(k) if item is not None else TupleValue(())
-        assert isinstance(beside, TupleValue)
-        return TupleValue((*beside.items[:place], one, *beside.items[place:]))
+        beside = items_or_one(item(k)) if item is not None else ()
+        return TupleValue((*beside[:place], one, *beside[place:]))
 
     return at_most(frame, stream, limit, row, is_first=place == 0)
 
@@ -172,7 +171,7 @@ def _slice(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     if named or not 1 <= len(args) <= 3:
         raise ctx.unsupported("slice with these arguments", "Give one to three arguments, by position.")
-    ends = [None if isinstance(a, Static) and a.value is None else as_index(ctx, a, "an end of a slice") for a in args]
+    ends = [None if is_none(a) else as_index(ctx, a, "an end of a slice") for a in args]
     return SliceValue(ir.Span(None, ends[0]) if len(ends) == 1 else ir.Span(*ends))
 
 
@@ -209,7 +208,7 @@ def _to_number(name: str, kind: types.Type) -> Handler:
         method = f"__{name}__"
         if len(args) == 1 and isinstance(args[0], Instance) and is_defined(args[0].of, method):
             return call_method(frame, args[0], method, [], {})
-        if len(args) == 1 and isinstance(args[0], Static) and isinstance(args[0].value, str):
+        if len(args) == 1 and stands_for(args[0], str):
             return _of_text(frame, name, args[0].value)
         if args == [Static(None)]:
             raise frame.ctx.fail(errors.WrongCall, f"{name} of None", instead="Give a number, or test for None first.")

@@ -28,7 +28,7 @@ from adjit.rules import python
 from adjit.transform import ir
 from adjit.transform.frontend.heap.aliasing import note_escape, puts_away_items
 from adjit.transform.frontend.heap.lists import extents_differ, fitted, grown, store_item, with_width
-from adjit.transform.frontend.heap.references import as_reference, changes_rows, item, latest, mutate, state_of
+from adjit.transform.frontend.heap.references import as_reference, changes_rows, item, latest, mutate
 from adjit.transform.frontend.library.ordering import written
 from adjit.transform.frontend.operations.containers import (
     copied_item,
@@ -55,13 +55,13 @@ from adjit.transform.frontend.operations.records import (
 )
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.argument_binding import Handler, takes
-from adjit.transform.frontend.values.cells import Container, ItemRef, Ref
+from adjit.transform.frontend.values.cells import Container
 from adjit.transform.frontend.values.checks import require
 from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record, RuntimeDict, as_table, is_keyed
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.fold import execute, members_in
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple, items_or_one
 from adjit.transform.frontend.values.numbers import dtype, is_array, is_number, is_numeric
 from adjit.transform.frontend.values.ranges import SliceValue
 from adjit.transform.frontend.values.statics import Static, stands_for
@@ -76,7 +76,7 @@ COUNTS = Static(collections.Counter)  # the default of a Counter, which counts 0
 def members(value: RuntimeDict) -> List:
     """Its keys, members or items, in the order of insertion."""
     found = value.view("keys") if value.kind == "dict" else value.items
-    assert isinstance(found, TupleValue | GrowableList)
+    assert isinstance(found, List)
     return found
 
 
@@ -123,7 +123,7 @@ def _place(frame: Frame, value: RuntimeDict, key: Value) -> ir.Operand:
     ctx, whole = frame.ctx, members(value)
     if isinstance(whole, GrowableList):
         found = written(python.lists.place_of)(frame, [whole.known_by(None), key], {})
-        assert isinstance(found, ir.Var | ir.Const)
+        assert isinstance(found, ir.Operand)
         return found
     place: ir.Operand = ir.integer(-1)
     for k in range(len(whole.items) - 1, -1, -1):
@@ -254,10 +254,7 @@ def _with_default(
         return value, place
     is_missing = _is_missing(ctx, place)
     _stored(frame, value, key, default, place, is_new_alone=True)
-    assert isinstance(value.cell, Ref | ItemRef)
-    whole = state_of(frame, value.cell)
-    assert isinstance(whole, RuntimeDict)
-    return whole, complexes.branch(ctx, is_missing, scalars.ready(count), scalars.ready(place), "place")
+    return _now(frame, value), complexes.branch(ctx, is_missing, scalars.ready(count), scalars.ready(place), "place")
 
 
 def store(frame: Frame, owner: Container, entries: Sequence[Value], value: Value) -> None:
@@ -469,13 +466,9 @@ def _count(frame: Frame, value: RuntimeDict, given: Value, callee: Any = operato
         known = item_of(frame, _now(frame, value), [key])
         store(frame, _now(frame, value), [key], binary(frame, callee, known, count))
 
-    def add_pair(pair: Value) -> None:
-        assert isinstance(pair, TupleValue)
-        add(*pair.items)
-
     whole = unwrap(frame.ctx, given)
     if is_keyed(whole) and as_table(whole).kind == "dict":
-        frame.ctx.for_each(frame, whole.view("items"), add_pair, ())
+        frame.ctx.for_each(frame, whole.view("items"), lambda pair: add(*items_or_one(pair)), ())
     else:
         each = members(whole) if isinstance(whole, RuntimeDict) else whole
         frame.ctx.for_each(frame, each, lambda one: add(one, ir.integer(1)), ())

@@ -45,7 +45,7 @@ from adjit.transform.frontend.values.elementwise import (
     operand,
 )
 from adjit.transform.frontend.values.frame import Frame, as_index
-from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, items_or_one
 from adjit.transform.frontend.values.numbers import dtype, is_array, is_complex, is_number, is_numeric, ndim
 from adjit.transform.frontend.values.ranges import ENDLESS, NdIndex, Range, SliceValue, Zip
 from adjit.transform.frontend.values.statics import Method, Static, as_stream
@@ -100,7 +100,7 @@ def _of_all(name: str) -> Handler:
 def _reduce(frame: Frame, function: Value, iterable: Value, initial: Value | None) -> Value:
     """functools.reduce."""
     ctx, whole = frame.ctx, to_list(frame, iterable)
-    assert isinstance(whole, TupleValue | GrowableList)
+    assert isinstance(whole, List)
     rest: Value = whole
     if initial is None:
         if isinstance(whole, TupleValue) and not whole.items:
@@ -134,8 +134,7 @@ def _choices(maker: Callable[..., Any], body: Callable[..., Any]) -> Handler:
         items = iterable if isinstance(iterable, Range) else dereference(frame.env, as_reference(frame, whole))
 
         def chosen_items(places: Value) -> Value:
-            assert isinstance(places, TupleValue)
-            return TupleValue(tuple(item_at(frame, items, k) for k in places.items if is_number(k)))
+            return TupleValue(tuple(item_at(frame, items, k) for k in items_or_one(places) if is_number(k)))
 
         stream = as_stream(generator(body, nests=True)(frame, [length(frame, items), count], {}))
         assert stream is not None
@@ -204,7 +203,7 @@ def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
     stream = as_stream(iterator)
     if stream is not None and stream.at is not None and stream.spent is not None:
         place = frame.env.get(stream.spent.key)
-        if isinstance(place, ir.Var | ir.Const):
+        if isinstance(place, ir.Operand):
             frame.env[stream.spent.key] = scalars.scalar(ctx, operator.add, (place, ir.integer(1)), "place")
             return stream.at(place)
     if isinstance(iterator, Instance) and is_defined(iterator.of, "__next__") and default is None:
@@ -287,7 +286,7 @@ def _nditer(frame: Frame, op: Value, order: Value | None) -> Value:
     ctx = frame.ctx
     if order not in (None, Static("K"), Static("C")):
         raise ctx.unsupported("np.nditer in this order", 'Write order="C".')
-    given = op.items if isinstance(op, TupleValue) else (op,)
+    given = items_or_one(op)
     arrays = [materialise(ctx, array_of(ctx, a) if isinstance(a, TupleValue) else a) for a in given]
     if not arrays or not all(map(is_numeric, arrays)):
         raise ctx.mismatch("np.nditer of a value that is not an array", "Give it an array, or a tuple of arrays.")

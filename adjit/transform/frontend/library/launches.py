@@ -31,7 +31,7 @@ from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import bound
 from adjit.transform.frontend.values.elementwise import materialise, operand
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.lists import Fields, TupleValue
+from adjit.transform.frontend.values.lists import Fields, TupleValue, items_or_one
 from adjit.transform.frontend.values.numbers import dtype, is_array, is_number
 from adjit.transform.frontend.values.statics import Static
 from adjit.transform.frontend.values.values import Value, describe, parts_of
@@ -153,7 +153,7 @@ def reduction(frame: Frame, found: Any, args: Sequence[Value], named: Mapping[st
 
 
 def _sizes(ctx: Context, value: Value) -> Sequence[Value]:
-    found = value.items if isinstance(value, TupleValue) else (value,)
+    found = items_or_one(value)
     if not 1 <= len(found) <= 3 or not all(is_number(n) for n in found):
         raise ctx.fail(errors.WrongCall, "a launch with this shape", "", "Give a number, or a tuple of up to three.")
     return found

@@ -36,7 +36,7 @@ from adjit.transform.frontend.values.library_calls import whole_call
 from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list
 from adjit.transform.frontend.values.numbers import Index, Lazy, is_array, is_number, ndim
 from adjit.transform.frontend.values.ranges import ENDLESS, Range, SliceValue
-from adjit.transform.frontend.values.statics import Method, Static, as_stream
+from adjit.transform.frontend.values.statics import Method, Static, as_stream, is_none
 from adjit.transform.frontend.values.structures import item_of
 from adjit.transform.frontend.values.values import LEAF, Value, describe, structure
 
@@ -69,13 +69,9 @@ def _ends(value: Value) -> bool:
     return stream.ends if stream is not None else not isinstance(value, Range) or value.stop != ENDLESS
 
 
-def _is_none(value: Value | None) -> bool:
-    return value is None or (isinstance(value, Static) and value.value is None)
-
-
 def _keys(frame: Frame, items: List, key: Value | None) -> List:
     """By what items are ordered."""
-    if key is None or _is_none(key):
+    if key is None or is_none(key):
         return items
     # the keys of a dictionary by its values: of keys that it has
     function = Method(key.owner, "__getitem__") if isinstance(key, Method) and key.name == "get" else key
@@ -145,7 +141,7 @@ def _extreme(callee: Any) -> Handler:
         if named or not args or (default is not None and len(args) > 1):
             raise ctx.unsupported(f"{name} with these arguments", "Give an iterable, or two or more items.")
         args = [any_order(a) for a in args]
-        if _is_none(key) and default is None:
+        if is_none(key) and default is None:
             found = _of_numbers(frame, callee, args)
             if found is not None:
                 return found

@@ -114,7 +114,7 @@ class _Writer:
         elif stands_for(value, type) and issubclass(value.value, Warning):
             self.text(value.value.__name__)
         elif is_number(value) or is_array(value):
-            assert isinstance(value, ir.Var | ir.Const)
+            assert isinstance(value, ir.Operand)
             self.operands.append(value)
             self.pieces.append("")
         else:

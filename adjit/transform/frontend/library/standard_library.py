@@ -32,7 +32,7 @@ from adjit.transform.frontend.operations.records import Partial, method_of
 from adjit.transform.frontend.values import scalars
 from adjit.transform.frontend.values.argument_binding import Handler, operands_of, takes
 from adjit.transform.frontend.values.cells import Ref
-from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, is_mutable
+from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, as_list, is_mutable
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.fold import (
     BUILTINS,
@@ -47,7 +47,7 @@ from adjit.transform.frontend.values.fold import (
 from adjit.transform.frontend.values.frame import Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.lists import GrowableList, TupleValue, is_list
 from adjit.transform.frontend.values.numbers import is_array, is_number
-from adjit.transform.frontend.values.statics import Method, Static, stands_for
+from adjit.transform.frontend.values.statics import Method, Static, object_of, stands_for
 from adjit.transform.frontend.values.unions import Union
 from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import is_integer
@@ -122,7 +122,7 @@ def _identities(value: Value) -> Iterator[Hashable]:
     """Those of all lists, objects and arrays in a value."""
     if (own := _identity(value)) is not None:
         yield own
-    whole = value.items if isinstance(value, RuntimeDict) else value
+    whole = as_list(value)
     for one in whole.items if isinstance(whole, TupleValue | Record) else ():
         yield from _identities(one)
 
@@ -205,7 +205,7 @@ def _text(frame: Frame, value: Value | None) -> Value:
 
 def _letter(frame: Frame, value: Value) -> Value:
     """ord."""
-    text = value.value if isinstance(value, Static) else None
+    text = object_of(value)
     if is_constant(value) and not (isinstance(text, str) and len(text) == 1):
         raise frame.ctx.mismatch(f"ord of {describe(value)}", "Give one letter.")
     return fold(frame.ctx, BUILTINS, ord, (value,))

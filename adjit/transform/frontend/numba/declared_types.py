@@ -29,7 +29,7 @@ from adjit.transform.frontend.values.elementwise import converted
 from adjit.transform.frontend.values.frame import Context, Frame
 from adjit.transform.frontend.values.lists import Fields, TupleValue, is_tuple
 from adjit.transform.frontend.values.numbers import Complex, dtype, is_array, is_scalar, ndim
-from adjit.transform.frontend.values.statics import Static, stands_for
+from adjit.transform.frontend.values.statics import Static, is_none, stands_for
 from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import tuple_parts, tuple_type
 from adjit.transform.source.callables import python_function
@@ -48,7 +48,7 @@ class Callback:
 
 def type_of_value(value: Value) -> types.Type | None:
     """numba's type of what a call is made with; None where that is not known."""
-    if isinstance(value, ir.Var | ir.Const):
+    if isinstance(value, ir.Operand):
         return value.type
     if isinstance(value, Complex):
         part = value.real.type
@@ -61,7 +61,7 @@ def type_of_value(value: Value) -> types.Type | None:
         if isinstance(value.fields, Fields):
             return types.NamedTuple(known, value.fields.of)  # type: ignore[no-untyped-call]
         return tuple_type(known)
-    if isinstance(value, Static) and value.value is None:
+    if is_none(value):
         return types.none
     if stands_for(value, str):
         return types.StringLiteral(value.value)

@@ -141,7 +141,7 @@ def _places(
 
 def _check_stores(ctx: Context, callee: Any, parts: Sequence[Value], ops: Sequence[ir.Op]) -> None:
     """Refuses a store into an input."""
-    inputs = frozenset[object]().union(*(ctx.roots_of(part) for part in parts if isinstance(part, ir.Var | ir.Const)))
+    inputs = frozenset[object]().union(*(ctx.roots_of(part) for part in parts if isinstance(part, ir.Operand)))
     targets = (each.memory_written for op in ops for each in ir.with_inner(op))
     if any(target is not None and ctx.roots_of(target) & inputs for target in targets):
         raise ctx.unsupported(

@@ -32,7 +32,6 @@ from adjit.transform.frontend.heap.iterators import opened_stream
 from adjit.transform.frontend.heap.lists import (
     appended,
     contents,
-    elements,
     extents_differ,
     fitted,
     grown,
@@ -52,7 +51,7 @@ from adjit.transform.frontend.values.checks import emit_check, require
 from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record, RuntimeDict, as_table, is_mutable
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple, items_or_one
 from adjit.transform.frontend.values.numbers import is_array, is_number, ndim
 from adjit.transform.frontend.values.ranges import SliceValue
 from adjit.transform.frontend.values.statics import Static, as_stream
@@ -124,15 +123,15 @@ def _as_grown(frame: Frame, base: TupleValue) -> GrowableList:
     is_changed = has_mutable(whole.item) or any(ndim(buffer) > 1 for buffer in whole.buffers)
     if ctx.assumed.items_change and is_changed and isinstance(cell, Ref | View):
         # items are changed where they are: from now on the list is kept so
-        state = dereference(frame.env, cell.cell if isinstance(cell, View) else cell)
+        place = cell.cell if isinstance(cell, View) else cell
+        state = dereference(frame.env, place)
         state = as_table(state) if isinstance(state, KnownDict) else state
         assert isinstance(state, TupleValue | RuntimeDict)
         pairs = state.items if isinstance(state, RuntimeDict) else state
         puts_away_items(ctx, pairs)
         made = grown(ctx, pairs)
-        owner = dataclasses.replace(state, cell=cell.cell if isinstance(cell, View) else cell)
         becomes = dataclasses.replace(state, items=made) if isinstance(state, RuntimeDict) else made
-        mutate(frame, owner, becomes, "a subscript", keeps_places=True)
+        mutate(frame, state.known_by(place), becomes, "a subscript", keeps_places=True)
         found = dereference(frame.env, cell)
         assert isinstance(found, GrowableList)
         return found
@@ -264,8 +263,7 @@ def part_replaced(frame: Frame, owner: List, span: ir.Span, new: List) -> List:
     first = ir.integer(0) if span.start is None else span.start
     last = count if span.stop is None else span.stop
     found = ctx.inline(python.lists.ends_of_part, [count, first, last], {}, True, False)
-    assert isinstance(found, TupleValue)
-    start, stop = (as_index(ctx, end, "an end of the part") for end in found.items)
+    start, stop = (as_index(ctx, end, "an end of the part") for end in items_or_one(found))
     whole = grown(ctx, owner)
     before, after = (part_of_list(ctx, whole, each) for each in (ir.Span(stop=start), ir.Span(start=stop)))
     return joined(ctx, joined(ctx, before, new), after)
@@ -500,8 +498,7 @@ def to_list(frame: Frame, value: Value) -> List:
         return of_option(frame, value, functools.partial(to_list, frame))
     if as_stream(value) is not None:
         return ctx.collected(frame, value, None)
-    value = contents(ctx, value)
-    value = materialise(ctx, elements(ctx, value) if not is_list(value) else value)
+    value = materialise(ctx, contents(ctx, value))
     if isinstance(value, GrowableList):
         return dataclasses.replace(part_of_list(ctx, value, ir.Span()), shares=shared_by(value))
     if isinstance(value, TupleValue):

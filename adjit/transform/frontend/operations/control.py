@@ -72,7 +72,7 @@ def is_flag(name: str) -> bool:
 
 def flag(frame: Frame, name: str) -> ir.Operand:
     value = frame.env.get(name, ir.boolean(False))
-    assert isinstance(value, ir.Var | ir.Const)
+    assert isinstance(value, ir.Operand)
     return value
 
 
@@ -374,7 +374,7 @@ def _with_copies_noted(
 
 
 def _is_whole(value: ir.Operand) -> bool:
-    return isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Integer | types.Boolean)
+    return isinstance(value, ir.Operand) and isinstance(value.type, types.Integer | types.Boolean)
 
 
 def _without_raised(

@@ -33,10 +33,10 @@ from adjit.transform.frontend.values.elementwise import materialise, operand
 from adjit.transform.frontend.values.fold import constant
 from adjit.transform.frontend.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.library_calls import whole_call
-from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.lists import TupleValue, items_or_one
 from adjit.transform.frontend.values.numbers import Complex, dtype, is_array, is_complex, is_number, is_numeric
 from adjit.transform.frontend.values.ranges import Range
-from adjit.transform.frontend.values.statics import Method, RuntimeGenerator, Static
+from adjit.transform.frontend.values.statics import Method, RuntimeGenerator, Static, is_none
 from adjit.transform.frontend.values.values import Value, dereference, describe, leaves_of, rebuild, structure
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.source.derivative import (
@@ -187,7 +187,7 @@ def intermediate_value(frame: Frame, value: Value, name: Value | None, adjoint: 
     found: Value = operand(ctx, value)
     if known:
         found = whole_call(ctx, ir.Place(known), [operand(ctx, found)], known if known.isidentifier() else "value")
-    if adjoint is not None and not (isinstance(adjoint, Static) and adjoint.value is None):
+    if adjoint is not None and not is_none(adjoint):
         rules = _through(_of_adjoints(frame, adjoint), is_array(found))
         found = whole_call(ctx, ir.Place("", rules), [operand(ctx, found)], ir.name_of(operand(ctx, found), "value"))
     return found
@@ -312,7 +312,7 @@ class Moved:
         return self.functions[id(function)]
 
     def value(self, value: Value) -> Value:
-        if isinstance(value, ir.Var | ir.Const):
+        if isinstance(value, ir.Operand):
             return self.operand(value)
         if isinstance(value, Method):
             return Method(self.value(value.owner), value.name)
@@ -445,8 +445,7 @@ def pulled(frame: Frame, pullback: InnerPullback, args: Sequence[Value], named: 
     with placed(frame.ctx):
         seed = _like(frame, args[0], pullback.value, "the seed")
         bars = frame.ctx.inline_derivative(derivative, (*pullback.given, *pullback.around, seed))
-    assert isinstance(bars, TupleValue)
-    of = dict(zip(derivative.wrt, bars.items, strict=True))
+    of = dict(zip(derivative.wrt, items_or_one(bars), strict=True))
     return TupleValue(tuple(of.get(p, Static(None)) for p in range(len(pullback.given))))
 
 
@@ -476,17 +475,17 @@ def _like(frame: Frame, given: Value, wanted: Value, what: str) -> Value:
             )
         parts = zip(given.items, wanted.items, strict=True)
         return TupleValue(tuple(_like(frame, g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)))
-    if not isinstance(wanted, ir.Var | ir.Const) or not ir.is_float(wanted.type):
+    if not isinstance(wanted, ir.Operand) or not ir.is_float(wanted.type):
         return Static(None)
     given = materialise(ctx, given)
     if isinstance(wanted.type, types.Array):
-        if is_array(given) and isinstance(given, ir.Var | ir.Const):
+        if is_array(given) and isinstance(given, ir.Operand):
             found = array_type_of(given)
             if found.dtype == wanted.type.dtype and found.ndim == wanted.type.ndim:
                 return given
-    elif is_number(given) and isinstance(given, ir.Var | ir.Const) and not isinstance(given.type, types.Boolean):
+    elif is_number(given) and isinstance(given, ir.Operand) and not isinstance(given.type, types.Boolean):
         return scalars.cast(ctx, given, wanted.type)
-    held = f"It is of type {to_text(given.type)}." if isinstance(given, ir.Var | ir.Const) else ""
+    held = f"It is of type {to_text(given.type)}." if isinstance(given, ir.Operand) else ""
     raise errors.TypeMismatch(
         f"{what} is not of type {to_text(wanted.type)}",
         why=held,

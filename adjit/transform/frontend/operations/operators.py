@@ -47,6 +47,7 @@ from adjit.transform.frontend.values.library_calls import whole_call
 from adjit.transform.frontend.values.lists import GrowableList, TupleValue, is_list
 from adjit.transform.frontend.values.numbers import (
     Complex,
+    Number,
     dtype,
     is_array,
     is_complex,
@@ -56,8 +57,8 @@ from adjit.transform.frontend.values.numbers import (
     ndim,
     operands_in,
 )
-from adjit.transform.frontend.values.statics import Static, stands_for
-from adjit.transform.frontend.values.unions import Optional, Union, as_options, functions_in, holds_for, is_option
+from adjit.transform.frontend.values.statics import Static, object_of, stands_for
+from adjit.transform.frontend.values.unions import Optional, Union, functions_in, holds_for, is_option
 from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import call_type, is_integer, typed_const
 from adjit.transform.source.callables import sign_of
@@ -305,7 +306,7 @@ def _namespaces_equal(frame: Frame, callee: Any, left: Value, right: Value) -> V
 
 def _takes_for_sequence(ctx: Context, number: Value, kind: type) -> bool:
     """Whether a number takes an object to its right for a sequence, as one of NumPy's does, unless it stands back."""
-    parts = operands_in(number) if ctx.is_plain and isinstance(number, ir.Var | ir.Const | Complex) else ()
+    parts = operands_in(number) if ctx.is_plain and isinstance(number, Number) else ()
     is_pythons = all(integers.is_pythons(ctx, part) for part in parts)
     is_sequence = all(static_attribute(kind, name, None) for name in ("__len__", "__getitem__"))
     return not is_pythons and is_sequence and not _stands_back(kind)
@@ -333,7 +334,7 @@ def applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
     if any(map(is_array, args)):
         return elementwise(ctx, callee, args)
     numbers = [a for a in args if is_scalar(a)]
-    if all(isinstance(a, ir.Var | ir.Const) and is_integer(a.type) for a in numbers):
+    if all(isinstance(a, ir.Operand) and is_integer(a.type) for a in numbers):
         if (way := integers.way_of(ctx, callee, numbers)) is not None:
             return integers.computed(ctx, way, [complexes.real(ctx, a) for a in numbers])
         if (own := integers.of_python(ctx, callee, numbers)) is not None:
@@ -479,7 +480,7 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
         return scalars.scalar(ctx, operator.gt, (count, ir.integer(0)))
     if isinstance(value, Union):
         if all(isinstance(option, Static) for option in value.options):
-            return holds_for(ctx, value, lambda option: isinstance(option, Static) and bool(option.value))
+            return holds_for(ctx, value, lambda option: bool(object_of(option)))
         return of_option(frame, value, functools.partial(truth, frame))
     if isinstance(value, Optional):
         held = value.value
@@ -501,7 +502,7 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
         same = _is_same(frame, left, right)
         return same if name == "Is" else scalars.negated(ctx, same)
     if name in ("Equal", "NotEqual") and isinstance(left, Optional):
-        return truth(frame, of_option(frame, as_options(left), lambda option: compare(frame, name, option, right)))
+        return truth(frame, of_option(frame, left.as_union(), lambda option: compare(frame, name, option, right)))
     if name in ("Equal", "NotEqual") and isinstance(right, Optional):
         return compare(frame, name, right, left)
     return binary(frame, COMPARISONS[name], left, right)
@@ -522,13 +523,17 @@ def _is_equal(frame: Frame, left: Value, right: Value) -> ir.Operand:
             is_other = functools.partial(_is_equal, frame, other, option)
             found = either(frame, found, scalars.ready(both(frame, is_option(frame.ctx, one, k), is_other)))
         return found
-    return holds_for(frame.ctx, one, lambda option: isinstance(other, Static) and option == other)
+    return holds_for(frame.ctx, one, lambda option: option == other)
+
+
+def _are_one_object(one: Value, other: Value) -> bool:
+    return isinstance(one, Static) and isinstance(other, Static) and one.value is other.value
 
 
 def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
     one, other = (left, right) if isinstance(left, Union | Optional) else (right, left)
     if isinstance(one, Union) and isinstance(other, Static):
-        return holds_for(frame.ctx, one, lambda option: isinstance(option, Static) and option.value is other.value)
+        return holds_for(frame.ctx, one, functools.partial(_are_one_object, other))
     if isinstance(one, Union):
         return truth(frame, of_option(frame, one, lambda option: _is_same(frame, option, other)))
     if isinstance(one, Optional):
@@ -536,27 +541,23 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
             raise frame.ctx.unsupported("`is` between values", "Use `is` with None, and `==` for numbers.")
         return scalars.negated(frame.ctx, one.is_there)
     if isinstance(left, Static) or isinstance(right, Static):
-        return ir.boolean(isinstance(left, Static) and isinstance(right, Static) and left.value is right.value)
+        return ir.boolean(_are_one_object(left, right))
     if isinstance(left, ir.Const) and isinstance(right, ir.Const):
         return ir.boolean(left == right)
     if left == right and not isinstance(left, Container):
         return ir.boolean(True)
-    if is_mutable(left) and is_mutable(right) and isinstance(left.cell, Ref) and isinstance(right.cell, Ref):
+    here, there = (side.cell if is_mutable(side) else None for side in (left, right))
+    if isinstance(here, Ref) and isinstance(there, Ref):
         known = frame.ctx.arguments.same
-        is_one = left.cell in known and right.cell in known and known[left.cell][0] == known[right.cell][0]
-        return ir.boolean(is_one or left.cell == right.cell)
-    places = [side.cell for side in (left, right) if is_mutable(side) and isinstance(side.cell, ItemRef)]
-    if len(places) == 2 and not frame.ctx.heap.items_are_shared:
-        here, there = places
-        if here.cell is not None and here.cell == there.cell and here.path == there.path:
-            # items of one list, none of which stands in it twice
-            return scalars.scalar(frame.ctx, operator.eq, (here.index, there.index), "is_same")
-    kinds = {type(side) for side in (left, right)}
+        is_one = here in known and there in known and known[here][0] == known[there][0]
+        return ir.boolean(is_one or here == there)
+    if isinstance(here, ItemRef) and here.is_beside(there) and not frame.ctx.heap.items_are_shared:
+        # none of the items of a list stands in it twice
+        return scalars.scalar(frame.ctx, operator.eq, (here.index, there.index), "is_same")
+    is_of_two_kinds = type(left) is not type(right) and (isinstance(left, Container) or isinstance(right, Container))
     if not frame.ctx.assumed.keeps_chosen and is_mutable(left) and is_mutable(right):
         raise Restart(keeps_chosen=True)
-    if frame.is_rule or is_array(left) != is_array(right):
-        return ir.boolean(False)
-    if len(kinds) > 1 and any(issubclass(kind, Container) for kind in kinds):
+    if frame.is_rule or is_array(left) != is_array(right) or is_of_two_kinds:
         return ir.boolean(False)
     raise frame.ctx.unsupported(
         f"`is` of {describe(left)} and {describe(right)}", "Compare with `==`, or compare their contents.",

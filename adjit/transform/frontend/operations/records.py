@@ -31,16 +31,15 @@ from adjit.transform import ir
 from adjit.transform.frontend.heap.references import as_reference, latest, mutate
 from adjit.transform.frontend.operations.derivatives import arguments
 from adjit.transform.frontend.operations.seeded_generators import KINDS, drawn
-from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record, RuntimeDict
+from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.fold import constant, execute, is_constant, is_texts, items_of_texts, members_in
 from adjit.transform.frontend.values.frame import Context, Frame, wrap
-from adjit.transform.frontend.values.lists import Fields, TupleValue, is_list
-from adjit.transform.frontend.values.numbers import Complex, dtype, is_array, is_number
-from adjit.transform.frontend.values.ranges import Range, SliceValue
-from adjit.transform.frontend.values.statics import Method, Static, stands_for
+from adjit.transform.frontend.values.lists import Fields, TupleValue, is_list, items_or_one
+from adjit.transform.frontend.values.numbers import is_array
+from adjit.transform.frontend.values.statics import Method, Static, object_of, stands_for
 from adjit.transform.frontend.values.unions import Optional
-from adjit.transform.frontend.values.values import Value, dereference, describe
+from adjit.transform.frontend.values.values import Kind, Value, dereference, describe
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import held_by
 from adjit.transform.source.external_reads import (
@@ -501,7 +500,7 @@ def parent(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         first = next(iter(frame.source.parameters.parameters), "")
         kind, owner = frame.source.closure.get("__class__"), frame.lookup(first)
     else:
-        kind, owner = args[0].value if isinstance(args[0], Static) else None, args[-1]
+        kind, owner = object_of(args[0]), args[-1]
     if named or len(args) not in (0, 2) or not isinstance(kind, type) or not isinstance(owner, Instance):
         raise ctx.unsupported("super of these", "Call it without arguments, in a method of a class.")
     return Static(Parent(kind, owner))
@@ -578,7 +577,7 @@ def called_object(frame: Frame, thing: Any, args: Sequence[Value], named: Mappin
 
 def is_instance(frame: Frame, value: Value, kinds: Value) -> Value:
     """`isinstance(value, kinds)`, which the types answer."""
-    given = kinds.items if isinstance(kinds, TupleValue) else (kinds,)
+    given = items_or_one(kinds)
     asked = tuple(one.value for one in given if stands_for(one, type))
     if len(asked) < len(given):
         raise frame.ctx.unsupported("isinstance without a class", "Give a class, or a tuple of classes.")
@@ -641,36 +640,22 @@ def as_plain(whole: type) -> Callable[[Frame, Value], Value]:
 
 def classes_of(value: Value) -> tuple[type, ...]:
     """The classes of which a value may be in Python."""
-    if isinstance(value, RuntimeDict):
-        of_default = collections.Counter if value.default == Static(collections.Counter) else collections.defaultdict
-        kinds = {"dict": dict if value.default is None else of_default, "set": set, "deque": collections.deque}
-        return (kinds[value.kind],)
-    if isinstance(value, Record):
-        return (value.of if isinstance(value, Instance) else dict,)
-    if is_list(value) or isinstance(value, TupleValue):
-        fields = value.fields if isinstance(value, TupleValue) else ()
-        return (list,) if is_list(value) else (fields.of,) if isinstance(fields, Fields) else (tuple,)
+    if isinstance(value, Kind):
+        return tuple(value.classes)
     if is_array(value):
         return (np.ndarray,)
-    if isinstance(value, Complex):
-        return (complex, np.complex128)
-    if isinstance(value, Range | SliceValue):
-        return (range if isinstance(value, Range) else slice,)
     if isinstance(value, ir.Const):
         return (type(value.value),)
-    if is_number(value):
-        kind = dtype(value)
-        if isinstance(kind, types.Boolean):
-            return (bool, np.bool_)
-        if is_integer(kind):
-            return (int, np.int64)
-        return (float, np.float64) if kind == types.float64 else (np.float32,)
-    return (type(value.value),) if isinstance(value, Static) else ()
+    if isinstance(value.type, types.Boolean):
+        return (bool, np.bool_)
+    if is_integer(value.type):
+        return (int, np.int64)
+    return (float, np.float64) if value.type == types.float64 else (np.float32,)
 
 
 def get_attribute(frame: Frame, owner: Value, name: Value, default: Value | None = None) -> Value:
     """`getattr(owner, name, default)`."""
-    if not isinstance(name, Static) or not isinstance(name.value, str):
+    if not stands_for(name, str):
         raise frame.ctx.unsupported("getattr with a name that is not constant", "Write the name.")
     if default is None:
         return frame.ctx.attribute(frame, owner, name.value)
@@ -683,7 +668,7 @@ def get_attribute(frame: Frame, owner: Value, name: Value, default: Value | None
 
 def assign_attribute(frame: Frame, owner: Value, name: Value, value: Value) -> Value:
     """`setattr(owner, name, value)`."""
-    if not isinstance(name, Static) or not isinstance(name.value, str):
+    if not stands_for(name, str):
         raise frame.ctx.unsupported("setattr with a name that is not constant", "Write the name.")
     set_attribute(frame, owner, name.value, value)
     return Static(None)
@@ -699,7 +684,7 @@ def delete_attribute(frame: Frame, owner: Value, name: Value) -> Value:
 
 def has_attribute(frame: Frame, owner: Value, name: Value) -> Value:
     """`hasattr(owner, name)`."""
-    if not isinstance(name, Static) or not isinstance(name.value, str):
+    if not stands_for(name, str):
         raise frame.ctx.unsupported("hasattr with a name that is not constant", "Write the name.")
     is_there = _may_have(frame, owner, name.value)
     if is_there is None:

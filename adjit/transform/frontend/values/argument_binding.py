@@ -19,9 +19,9 @@ from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.checks import emit_check
 from adjit.transform.frontend.values.elementwise import operand
 from adjit.transform.frontend.values.frame import Frame, as_index
-from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.lists import TupleValue, items_or_one
 from adjit.transform.frontend.values.numbers import is_array, is_number, is_numeric, is_scalar
-from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.statics import Static, is_none
 from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import dtype_of
 
@@ -133,7 +133,7 @@ Type = TypeVar("Type", types.Type, types.Type | None)
 
 
 def dtype_argument(frame: Frame, value: Value | None, default: Type) -> Type:
-    if value is None or (isinstance(value, Static) and value.value is None):
+    if value is None or is_none(value):
         return default
     found = dtype_of(value.value) if isinstance(value, Static) else None
     if found is None:
@@ -152,9 +152,9 @@ def element_type(frame: Frame, kind: types.Type) -> types.Type:
 
 def axes_of(frame: Frame, name: str, axis: Value | None, rank: int) -> tuple[int, ...] | None:
     """The axes that `axis` names, in order; None where it names none."""
-    if axis is None or (isinstance(axis, Static) and axis.value is None):
+    if axis is None or is_none(axis):
         return None
-    given = axis.items if isinstance(axis, TupleValue) else (axis,)
+    given = items_or_one(axis)
     found = sorted(axis_argument(frame, name, one, rank) for one in given)
     if len(set(found)) < len(found):
         raise frame.ctx.mismatch(f"{name} over an axis twice", "Name each axis once.")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 from adjit.transform import ir
 from adjit.transform.frontend.values.values import Composite, Kind, Value, dereference
@@ -78,6 +78,11 @@ class ItemRef(Composite, made_of="index"):
     cell: Ref | None
     index: ir.Operand
     path: tuple[int, ...] = ()
+
+    def is_beside(self, other: object) -> TypeGuard[ItemRef]:
+        """Whether both are items of one list, or the same parts of them."""
+        is_one = isinstance(other, ItemRef) and self.cell is not None
+        return is_one and (self.cell, self.path) == (other.cell, other.path)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

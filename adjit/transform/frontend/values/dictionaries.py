@@ -9,6 +9,7 @@ In: keys and items. Out: the value of a dictionary, a set, a queue or an object.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeGuard
@@ -50,7 +51,7 @@ class Record(Container, made_of="items"):
 class KnownDict(Record):
     """A dictionary of keys that are known."""
 
-    what = "a dictionary"
+    what, classes = "a dictionary", (dict,)
 
     def view(self, part: str) -> Value:
         return as_table(self).view(part)
@@ -61,6 +62,10 @@ class Instance(Record):
     """An object of the class `of`: what it has as the attribute of each name."""
 
     of: type = object
+
+    @property
+    def classes(self) -> tuple[type, ...]:
+        return (self.of,)
 
     def describe(self) -> str:
         return f"an object of the class {self.of.__name__}"
@@ -85,6 +90,11 @@ class RuntimeDict(Container, made_of="items limit"):
     default: Static | None = None
     limit: ir.Operand | None = None
     cell: Ref | ItemRef | Copied | None = None
+
+    @property
+    def classes(self) -> tuple[type, ...]:
+        of_default = Counter if self.default == Static(Counter) else defaultdict
+        return ({"dict": dict if self.default is None else of_default, "set": set, "deque": deque}[self.kind],)
 
     def length(self) -> ir.Operand:
         return self.items.length()
@@ -121,6 +131,11 @@ def open_reference(env: Mapping[str, Value], value: Value) -> Value:
 def any_order(value: Value) -> Value:
     """The members of a set, for what does not ask for their order; anything else as it is."""
     return replace(value.items, cell=None) if isinstance(value, RuntimeDict) and value.kind == "set" else value
+
+
+def as_list(value: Value) -> Value:
+    """The list of what is in a dictionary, a set or a queue; anything else as it is."""
+    return value.items if isinstance(value, RuntimeDict) else value
 
 
 def as_record(keys: tuple[Any, ...], items: tuple[Value, ...], of: type | None) -> Record:

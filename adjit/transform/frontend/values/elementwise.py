@@ -268,7 +268,7 @@ def operand(ctx: Context, value: Value) -> ir.Operand:
             why="adjit stores complex numbers as pairs of real ones.",
         )
     made = arrays.array_of(ctx, value) if isinstance(value, TupleValue) else materialise(ctx, value)
-    if not isinstance(made, ir.Var | ir.Const):
+    if not isinstance(made, ir.Operand):
         raise ctx.unsupported(f"{describe(value)} in this place", "Give a number or an array.")
     return made
 
@@ -354,17 +354,22 @@ def _reads_elsewhere(ctx: Context, value: Value, target: Number) -> bool:
 
 def paired(real: Value, imag: Value) -> Complex:
     """A complex value from parts that are computed."""
-    assert isinstance(real, ir.Var | ir.Const)
-    assert isinstance(imag, ir.Var | ir.Const)
+    assert isinstance(real, ir.Operand)
+    assert isinstance(imag, ir.Operand)
     return Complex(real, imag)
+
+
+def halves(ctx: Context, value: Value) -> tuple[ir.Operand, ir.Operand]:
+    """The real and the imaginary part of what is complex."""
+    pair = materialise(ctx, value)
+    assert isinstance(pair, Complex)
+    return pair.real, pair.imag
 
 
 def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Value:
     """np.sum, over everything or along some axes."""
     if is_complex(value):
-        pair = materialise(ctx, value)
-        assert isinstance(pair, Complex)
-        return paired(total(ctx, pair.real, axes), total(ctx, pair.imag, axes))
+        return paired(*(total(ctx, one, axes) for one in halves(ctx, value)))
     lazy = as_lazy(ctx, value)
     dtype = lazy.dtype
     if is_integer(dtype):

@@ -286,7 +286,7 @@ def _is_of_texts(value: Value) -> bool:
 def takes_texts(callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> bool:
     """Whether it is a call of NumPy's, or an operator, of texts in arrays, or in a list where all is known."""
     has_texts = bool(args) and _is_of_numpy(callee) and (any(map(is_texts, args)) or _is_of_texts(args[0]))
-    if not has_texts or (isinstance(args[0], Static) and isinstance(args[0].value, str)):
+    if not has_texts or stands_for(args[0], str):
         return False
     is_known = any(map(is_texts, args)) or all(map(is_constant, (*args, *named.values())))
     return is_known and not any(structured_dtype(one) is not None for one in (*args[1:2], *named.values()))

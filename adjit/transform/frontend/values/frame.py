@@ -34,7 +34,7 @@ from adjit.transform.frontend.values.bookkeeping import (
     NumberNotes,
 )
 from adjit.transform.frontend.values.cells import AWAY, COMMON, MADE_TEXT, WHERE_TEXTS_GO, ClosureCell, Poison, View
-from adjit.transform.frontend.values.dictionaries import Instance, RuntimeDict
+from adjit.transform.frontend.values.dictionaries import Instance, as_list
 from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, fields_of
 from adjit.transform.frontend.values.numbers import Complex
 from adjit.transform.frontend.values.ranges import SliceValue
@@ -309,7 +309,7 @@ class Context(abc.ABC):
         Python, or a copy of the item, does not see it."""
         buffer = self.heap.row_of.get(array)
         states = self.frames[-1].lists().values() if self.frames else ()
-        wholes = (state.items if isinstance(state, RuntimeDict) else state for state in states)
+        wholes = (as_list(state) for state in states)
         if not any(isinstance(one, GrowableList) and any(b is buffer for b in one.buffers) for one in wholes):
             if not self.assumed.items_change:
                 raise Restart(items_change=True)
@@ -691,7 +691,7 @@ class CallRaises(Exception):
 
 def as_index(ctx: Context, value: Value, what: str) -> ir.Operand:
     """An integer operand, or the error that says what should have been one."""
-    if isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Integer):
+    if isinstance(value, ir.Operand) and isinstance(value.type, types.Integer):
         return value
     raise ctx.mismatch(f"{what} is not an integer", "Convert it: int(...).")
 

@@ -118,7 +118,7 @@ def _checked(ctx: Context, own: Any, args: Sequence[Value], is_numpys: bool) -> 
 
 def _check_fits(ctx: Context, value: Value, kind: types.Type) -> None:
     """OverflowError, as NumPy has it, where one of Python's integers does not fit in."""
-    assert isinstance(value, ir.Var | ir.Const)
+    assert isinstance(value, ir.Operand)
     least, most = (int(limit) for limit in (kind.minval, kind.maxval))  # type: ignore[attr-defined]
     said = f"Python integer out of bounds for {kind}"
     if isinstance(value, ir.Const):
@@ -173,15 +173,13 @@ def of_python(ctx: Context, callee: Any, args: Sequence[Number]) -> ir.Operand |
 
 
 def _real(value: Number) -> ir.Operand:
-    assert isinstance(value, ir.Var | ir.Const)
+    assert isinstance(value, ir.Operand)
     return value
 
 
 def _all_python(ctx: Context, args: Iterable[Value]) -> bool:
     """Whether all are Python's integers, or may be: NumPy's numbers of 64 bits are those that are known to be."""
-    return all(
-        isinstance(a, ir.Var | ir.Const) and is_integer(a.type) and is_pythons(ctx, a) is not False for a in args
-    )
+    return all(isinstance(a, ir.Operand) and is_integer(a.type) and is_pythons(ctx, a) is not False for a in args)
 
 
 def as_floats(ctx: Context, value: Kind) -> Kind | ir.Operand:
@@ -199,7 +197,7 @@ _OF_BOTH |= {operator.truediv, integer_power, shift_left, shift_right, shift_cou
 
 def _is_weak(ctx: Context, value: Value, beside_array: bool) -> bool:
     """Whether it is one of Python's integers, which NumPy takes as what is beside it."""
-    if not isinstance(value, ir.Var | ir.Const) or is_array(value) or value.type != types.intp:
+    if not isinstance(value, ir.Operand) or is_array(value) or value.type != types.intp:
         return False
     found = is_pythons(ctx, value)
     if found is None and beside_array:

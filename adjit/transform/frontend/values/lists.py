@@ -61,6 +61,10 @@ class TupleValue(Container, made_of="items"):
     fields: tuple[str, ...] = ()
     cell: Ref | ItemRef | View | Copied | None = None
 
+    @property
+    def classes(self) -> tuple[type, ...]:
+        return (self.fields.of if isinstance(self.fields, Fields) else list if self.is_list else tuple,)
+
     def describe(self) -> str:
         if self.fields:
             return f"a named tuple of {', '.join(self.fields)}"
@@ -78,7 +82,7 @@ class GrowableList(Container, made_of="buffers count"):
     shares: the lists whose items these are in Python, of which there are copies here.
     """
 
-    what, grows = "a list", True
+    what, grows, classes = "a list", True, (list,)
 
     item: Structure
     buffers: tuple[ir.Operand, ...]
@@ -126,6 +130,11 @@ def is_list(value: Value) -> TypeGuard[List]:
 
 def is_tuple(value: Value) -> TypeGuard[TupleValue]:
     return isinstance(value, TupleValue) and not value.is_list
+
+
+def items_or_one(value: Value) -> tuple[Value, ...]:
+    """What is in a tuple or a list, or a value that stands there alone."""
+    return value.items if isinstance(value, TupleValue) else (value,)
 
 
 def list_of(item: Structure) -> GrowableList:

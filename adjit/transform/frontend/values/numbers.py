@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeGuard
 
+import numpy as np
 from numba import types
 
 from adjit.transform import ir
@@ -31,6 +32,10 @@ class Complex(Composite, made_of="real imag"):
     real: ir.Operand
     imag: ir.Operand
 
+    @property
+    def classes(self) -> tuple[type, ...]:
+        return (np.ndarray,) if is_array(self) else (complex, np.complex128)
+
 
 COMPLEX = Complex(LEAF, LEAF)
 Number = ir.Operand | Complex
@@ -45,7 +50,7 @@ class Lazy(Kind):
     is_dear: an element takes a division, a root or the like, so it is worked out once and not for each row.
     """
 
-    what = "an array"
+    what, classes = "an array", (np.ndarray,)
 
     shape: tuple[ir.Operand, ...]
     dtype: types.Type
@@ -74,19 +79,19 @@ class Flat(Kind):
 
 def is_array(value: Value) -> bool:
     """An array or an array expression."""
-    if isinstance(value, ir.Var | ir.Const | Complex):
+    if isinstance(value, Number):
         return isinstance(operands_in(value)[0].type, types.Array)
     return isinstance(value, Lazy)
 
 
 def is_number(value: Value) -> TypeGuard[ir.Operand]:
     """A real number."""
-    return isinstance(value, ir.Var | ir.Const) and not isinstance(value.type, types.Array)
+    return isinstance(value, ir.Operand) and not isinstance(value.type, types.Array)
 
 
 def is_scalar(value: Value) -> TypeGuard[Number]:
     """A number, real or complex."""
-    return isinstance(value, ir.Var | ir.Const | Complex) and not is_array(value)
+    return isinstance(value, Number) and not is_array(value)
 
 
 def is_numeric(value: Value) -> bool:
@@ -109,13 +114,13 @@ def dtype(value: Value) -> types.Type:
         return value.dtype
     if isinstance(value, Complex):
         return complex_of(dtype(value.real))
-    assert isinstance(value, ir.Var | ir.Const)
+    assert isinstance(value, ir.Operand)
     return value.type.dtype if isinstance(value.type, types.Array) else value.type
 
 
 def ndim(value: Value) -> int:
     if isinstance(value, Lazy):
         return value.ndim
-    assert isinstance(value, ir.Var | ir.Const | Complex)
+    assert isinstance(value, Number)
     type_ = operands_in(value)[0].type
     return type_.ndim if isinstance(type_, types.Array) else 0

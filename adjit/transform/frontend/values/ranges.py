@@ -17,7 +17,7 @@ from adjit.transform.frontend.values.values import Kind, Value
 
 @dataclass(frozen=True)
 class Range(Kind):
-    what = "a range"
+    what, classes = "a range", (range,)
 
     start: ir.Operand
     stop: ir.Operand
@@ -57,6 +57,6 @@ class NdIndex(Kind):
 class SliceValue(Kind):
     """`start:stop:step` in a subscript."""
 
-    what = "a slice"
+    what, classes = "a slice", (slice,)
 
     span: ir.Span

@@ -26,6 +26,10 @@ class Static(Kind):
 
     value: Any
 
+    @property
+    def classes(self) -> tuple[type, ...]:
+        return (type(self.value),)
+
     def describe(self) -> str:
         thing = self.value
         if thing is None or thing is Ellipsis:
@@ -93,6 +97,16 @@ class Method(Kind):
 
     def describe(self) -> str:
         return f"the method `{self.name}`"
+
+
+def object_of(value: Value | None) -> Any:
+    """The object that a value is; None of what is not known."""
+    return value.value if isinstance(value, Static) else None
+
+
+def is_none(value: Value | None) -> bool:
+    """Whether it is None itself, or not given."""
+    return value is None or (isinstance(value, Static) and value.value is None)
 
 
 def stands_for(value: Value | None, of: Any) -> TypeGuard[Static]:

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, overload
+from typing import Any
 
 from numba import types
 
@@ -20,7 +20,7 @@ from adjit.transform import ir
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.checks import require
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.statics import Static, may_be_chosen
+from adjit.transform.frontend.values.statics import Static, is_none, may_be_chosen, stands_for
 from adjit.transform.frontend.values.values import Composite, Value, describe, parts_of
 
 
@@ -50,18 +50,13 @@ class Optional(Composite, made_of="is_there value"):
     is_there: ir.Operand
     value: Value
 
-
-@overload
-def as_options(value: Optional) -> Union: ...
-
-
-@overload
-def as_options(value: Value) -> Value: ...
+    def as_union(self) -> Union:
+        return Union((self.value, Static(None)), self.is_there)
 
 
 def as_options(value: Value) -> Value:
     """What may be None as one of two options, the other of which is None; anything else as it is."""
-    return Union((value.value, Static(None)), value.is_there) if isinstance(value, Optional) else value
+    return value.as_union() if isinstance(value, Optional) else value
 
 
 def functions_in(value: Value) -> tuple[Static, ...]:
@@ -73,7 +68,7 @@ def functions_in(value: Value) -> tuple[Static, ...]:
 
 def is_text(value: Value) -> bool:
     """Whether it is a text, a member of an enumeration or None, and no function."""
-    return isinstance(value, Static) and (value.value is None or isinstance(value.value, str | Enum))
+    return is_none(value) or stands_for(value, str | Enum)
 
 
 def any_of(one: tuple[Static, ...], other: tuple[Static, ...]) -> tuple[Static, ...]:

@@ -24,12 +24,14 @@ from adjit.transform import ir
 class Kind:
     """What all values are but the operands of the IR.
 
-    what: what it is, for a message. grows: whether it is in memory that grows, with numbers of one type.
+    what: what it is, for a message. grows: whether it is in memory that grows, with numbers of one type. classes: those
+    that it may be of in Python.
     """
 
     what: ClassVar[str] = "a number"
     grows: ClassVar[bool] = False
     members: Any = ()
+    classes: Any = ()
 
     def describe(self) -> str:
         return self.what

@@ -98,6 +98,7 @@ from adjit.transform.frontend.operations.records import (
 from adjit.transform.frontend.values import complexes
 from adjit.transform.frontend.values.argument_binding import bound, element_type, taken
 from adjit.transform.frontend.values.arrays import array_of, ordered_like, shape_of
+from adjit.transform.frontend.values.cells import Container
 from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, is_keyed
 from adjit.transform.frontend.values.elementwise import converted, materialise, operand, paired, part, where
 from adjit.transform.frontend.values.fold import (
@@ -115,11 +116,21 @@ from adjit.transform.frontend.values.fold import (
 )
 from adjit.transform.frontend.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.frontend.values.library_calls import compiled, is_in_c_order, whole_call, with_options
-from adjit.transform.frontend.values.lists import Fields, GrowableList, Ragged, Row, TupleValue, fields_of
+from adjit.transform.frontend.values.lists import (
+    Fields,
+    GrowableList,
+    List,
+    Ragged,
+    Row,
+    TupleValue,
+    fields_of,
+    items_or_one,
+)
 from adjit.transform.frontend.values.numbers import (
     Complex,
     Flat,
     Lazy,
+    Number,
     dtype,
     is_array,
     is_complex,
@@ -129,7 +140,7 @@ from adjit.transform.frontend.values.numbers import (
 )
 from adjit.transform.frontend.values.ranges import Range
 from adjit.transform.frontend.values.scalars import Options
-from adjit.transform.frontend.values.statics import Method, RuntimeGenerator, Static
+from adjit.transform.frontend.values.statics import Method, RuntimeGenerator, Static, object_of
 from adjit.transform.frontend.values.unions import Union, as_options, fitting
 from adjit.transform.frontend.values.values import LEAF, Value, describe, parts_of
 from adjit.transform.frontend.walk.handlers import (
@@ -263,9 +274,7 @@ def _gives_method(owner: Value, name: str) -> bool:
     if isinstance(owner, Instance):
         thing = static_attribute(class_of(owner.of), name, None)
         return name not in owner.keys and isinstance(thing, FunctionType | functools._lru_cache_wrapper)
-    if isinstance(owner, TupleValue) and isinstance(owner.fields, Fields):
-        return name not in owner.fields
-    return isinstance(owner, Record | TupleValue | RuntimeDict | GrowableList)
+    return isinstance(owner, Container) and not (isinstance(owner, TupleValue) and name in owner.fields)
 
 
 def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
@@ -439,9 +448,8 @@ def _for_option(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping
     """A call with something that is chosen at run time among the arguments, functions aside; None if nothing is."""
 
     def run(made: Value) -> Value:
-        assert isinstance(made, TupleValue)
-        given, keywords = made.items[: len(args)], dict(zip(named, made.items[len(args) :], strict=True))
-        return call(frame, Static(callee), given, keywords)
+        items = items_or_one(made)
+        return call(frame, Static(callee), items[: len(args)], dict(zip(named, items[len(args) :], strict=True)))
 
     given = map(as_options, args) if _asks(callee) else args
     return for_option(frame, TupleValue((*given, *named.values())), run)
@@ -461,8 +469,8 @@ def takes_none(function: Value) -> bool:
     value is."""
     if isinstance(function, Method):
         # of a list, a dictionary or an object, which may hold it
-        return isinstance(function.owner, TupleValue | Record | RuntimeDict | GrowableList | Union)
-    callee = function.value if isinstance(function, Static) else None
+        return isinstance(function.owner, Container | Union)
+    callee = object_of(function)
     return isinstance(callee, LocalFunction) or (callee is not None and (_asks(callee) or _is_of_user(callee)))
 
 
@@ -634,7 +642,7 @@ _OF_FLOATS = dict.fromkeys((
 
 def _as_floats(ctx: Context, value: Value) -> Value:
     """An array of integers, or a list of them, as the floats that NumPy computes with."""
-    if isinstance(value, TupleValue) and all(isinstance(part, ir.Var | ir.Const) for part in parts_of(value)):
+    if isinstance(value, TupleValue) and all(isinstance(part, ir.Operand) for part in parts_of(value)):
         value = array_of(ctx, value)
     kind = dtype(value) if is_array(value) else None
     if kind is None or not (is_integer(kind) or isinstance(kind, types.Boolean)):
@@ -1048,7 +1056,7 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         return _with_fields(frame, owner, named)
     if isinstance(owner, TupleValue) and (of_class := method_of(owner, method.name)) is not None:
         return ctx.call(frame, Static(of_class), [owner, *args], named)
-    if isinstance(owner, TupleValue | GrowableList):
+    if isinstance(owner, List):
         return list_method(frame, owner, method.name, args, dict(named))
     if not is_array(owner):
         raise ctx.unsupported(f"the method `{method.name}` of {describe(owner)}", _WRITE_OUT)
@@ -1153,8 +1161,8 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
 
 def _is_close(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     a, b, *tolerances = bound(frame, "cmath.isclose", "a:scalar b:scalar rel_tol:number? abs_tol:number?", args, named)
-    assert isinstance(a, ir.Var | ir.Const | Complex)
-    assert isinstance(b, ir.Var | ir.Const | Complex)
+    assert isinstance(a, Number)
+    assert isinstance(b, Number)
     defaults = (typed_const(v, types.float64) for v in (1e-9, 0.0))
     rel_tol, abs_tol = (d if t is None else operand(frame.ctx, t) for t, d in zip(tolerances, defaults, strict=True))
     return complexes.is_close(frame.ctx, a, b, rel_tol, abs_tol)

@@ -46,7 +46,7 @@ from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Context, Frame, Guess, LocalFunction, rules_under_way, wrap
 from adjit.transform.frontend.values.lists import GrowableList, Row, TupleValue, fields_of, is_tuple
 from adjit.transform.frontend.values.numbers import Complex, Number, is_array, is_scalar, operands_in
-from adjit.transform.frontend.values.statics import RuntimeGenerator, Static, as_stream, stands_for
+from adjit.transform.frontend.values.statics import RuntimeGenerator, Static, as_stream, is_none, stands_for
 from adjit.transform.frontend.values.unions import functions_in, not_none
 from adjit.transform.frontend.values.values import LEAF, Structure, Value, describe, leaves_of, parts_of, structure
 from adjit.transform.frontend.walk.calls import attribute, call
@@ -314,7 +314,7 @@ def _as_returned(ctx: Context, result: Value, ops: Sequence[ir.Op]) -> Value:
 def _note_elaborated(ctx: Context, made: ir.Function, final: Callable[[ir.Operand], ir.Operand]) -> None:
     """Takes note of the IR and of what names stand for there; `final`: the operand that one has become."""
     parts = ((name, origin, part) for name, origin, value in ctx.names.bound for part in parts_of(value))
-    bound = tuple((name, origin, final(part)) for name, origin, part in parts if isinstance(part, ir.Var | ir.Const))
+    bound = tuple((name, origin, final(part)) for name, origin, part in parts if isinstance(part, ir.Operand))
     derived = tuple((tuple(map(final, taken)), tuple(map(final, found))) for taken, found in ctx.names.derived)
     note(Elaborated(made, bound, derived))
 
@@ -429,7 +429,7 @@ def _of_extents(ctx: Context, array: Value, extents: Sequence[int]) -> Value:
 def _table(ctx: Context, item: Layout, leaves: Iterator[Value]) -> Value:
     """A list of items that are built alike, from a column for each leaf of theirs."""
     columns = [next(leaves) for _ in range(leaf_count_of(item))]
-    buffers = tuple(column for column in columns if isinstance(column, ir.Var | ir.Const))
+    buffers = tuple(column for column in columns if isinstance(column, ir.Operand))
     if len(buffers) < len(columns):
         raise ctx.unsupported("a long list of complex numbers as an argument", "Pass an array: np.array(...).")
     return GrowableList(_shape(item), buffers, ctx.shape(buffers[0])[0])
@@ -470,14 +470,14 @@ def result_of(source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Op
     yields: list[ir.Operand] = []
 
     def tree(part: Value) -> ir.Tree:
-        if isinstance(part, ir.Var | ir.Const):
+        if isinstance(part, ir.Operand):
             yields.append(part)
             return len(yields) - 1
         if isinstance(part, Complex):
             return ir.Pair(map(tree, (part.real, part.imag)))
         if is_tuple(part):
             return tuple(map(tree, part.items))
-        if isinstance(part, Static) and part.value is None:
+        if is_none(part):
             return None
         raise errors.Unsupported(
             f"{source.name} returns {describe(part)}",

@@ -43,9 +43,9 @@ from adjit.transform.frontend.values.cells import MADE_TEXT, Poison
 from adjit.transform.frontend.values.dictionaries import Instance
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import CallRaises, Frame
-from adjit.transform.frontend.values.lists import TupleValue
+from adjit.transform.frontend.values.lists import TupleValue, items_or_one
 from adjit.transform.frontend.values.numbers import is_array
-from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.statics import Static, stands_for
 from adjit.transform.frontend.values.values import Value, dereference
 from adjit.transform.frontend.walk.expressions import condition, evaluate
 from adjit.transform.ir.types import array_type_of
@@ -100,7 +100,7 @@ def raising(frame: Frame, node: cst.Raise) -> None:
         arguments = [a.value for a in raised.args]
         raised = raised.func
     kind = evaluate(frame, raised) if raised is not None else None
-    if not isinstance(kind, Static) or not isinstance(kind.value, type) or not issubclass(kind.value, BaseException):
+    if not stands_for(kind, type) or not issubclass(kind.value, BaseException):
         raise ctx.unsupported("this raise", "Raise an exception class with a constant message.")
     handler = _caught(frame, kind.value)
     if handler is not None:
@@ -146,11 +146,11 @@ def _made(frame: Frame, node: cst.BaseExpression) -> tuple[ir.Made | str, tuple[
         forget()
         return None
     is_known = text is None and isinstance(given[0], ir.Const)
-    if is_known or not all(isinstance(one, ir.Var | ir.Const) for one in given):
+    if is_known or not all(isinstance(one, ir.Operand) for one in given):
         forget()
         return None
     ctx.builder.ops.extend(ops)
-    values = tuple(one for one in given if isinstance(one, ir.Var | ir.Const))
+    values = tuple(one for one in given if isinstance(one, ir.Operand))
     if text is None:
         return ir.Made(1), values
     if not values:
@@ -317,7 +317,7 @@ def attempt(frame: Frame, node: cst.Try, block: Block) -> None:
         kinds = [kind for kind in ctx.thrown if handlers[k].catches(kind)]
         kinds = [kind for kind in kinds if not any(earlier.catches(kind) for earlier in handlers[:k])]
         which = frame.env.get(control.EXCEPTION)
-        if not kinds or not isinstance(which, ir.Var | ir.Const):
+        if not kinds or not isinstance(which, ir.Operand):
             case(k + 1)
             return
         # with nothing around that catches, the last one is meant where no other is
@@ -342,7 +342,7 @@ def attempt(frame: Frame, node: cst.Try, block: Block) -> None:
 
 def _handler(frame: Frame, node: cst.ExceptHandler) -> Handler:
     named = Static(BaseException) if node.type is None else evaluate(frame, node.type)
-    given = named.items if isinstance(named, TupleValue) else (named,)
+    given = items_or_one(named)
     kinds = [one.value for one in given if isinstance(one, Static)]
     is_of_classes = all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds)
     if not kinds or len(kinds) < len(given) or not is_of_classes:
@@ -391,10 +391,10 @@ def factorises(frame: Frame, node: cst.CSTNode, run: Callable[[], None]) -> bool
     if handler is None or not isinstance(function, Static) or not _is_factorisation(function.value):
         return False
     matrix = materialise(frame.ctx, evaluate(frame, call.args[0].value))
-    if not isinstance(matrix, ir.Var | ir.Const) or not is_array(matrix) or array_type_of(matrix).ndim != 2:
+    if not isinstance(matrix, ir.Operand) or not is_array(matrix) or array_type_of(matrix).ndim != 2:
         return False
     held = frame.ctx.call(frame, Static(is_positive_definite), [matrix], {})
-    assert isinstance(held, ir.Var | ir.Const)
+    assert isinstance(held, ir.Operand)
     thrown = functools.partial(_leave, frame, handler, np.linalg.LinAlgError)
     control.conditional(frame, held, run, thrown)
     return True

@@ -62,7 +62,7 @@ from adjit.transform.frontend.values.frame import Context, Frame, Guess, LocalFu
 from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue
 from adjit.transform.frontend.values.numbers import Flat, Number, is_array, is_number, is_scalar, ndim
 from adjit.transform.frontend.values.ranges import Range, SliceValue
-from adjit.transform.frontend.values.statics import Static, as_stream, stands_for
+from adjit.transform.frontend.values.statics import Static, as_stream, is_none, stands_for
 from adjit.transform.frontend.values.unions import Optional, Union, as_options, fitting, narrowed, not_none
 from adjit.transform.frontend.values.values import Value, dereference, describe
 from adjit.transform.frontend.walk.calls import attribute, call, takes_none
@@ -489,14 +489,15 @@ def subscript_entries(
 
 
 def _slice_end(frame: Frame, node: cst.BaseExpression | None) -> ir.Operand | None:
-    if node is None:
-        return None
-    value = evaluate(frame, node)
-    if isinstance(value, Static) and value.value is None:
-        return None
-    if not is_number(value) or not is_integer(value.type):
-        raise frame.ctx.mismatch("the end of a slice is not an integer", "Convert it: int(...).", node=node)
-    return value
+    value = _end(frame, node)
+    if value is None or (is_number(value) and is_integer(value.type)):
+        return value
+    raise frame.ctx.mismatch("the end of a slice is not an integer", "Convert it: int(...).", node=node)
+
+
+def _end(frame: Frame, node: cst.BaseExpression | None) -> Value | None:
+    value = None if node is None else evaluate(frame, node)
+    return None if is_none(value) else value
 
 
 _OF_SUBSCRIPTS = type(np.s_)
@@ -520,12 +521,8 @@ def _ends_on_grid(frame: Frame, node: cst.Slice) -> Ends:
 
 
 def _end_on_grid(frame: Frame, node: cst.BaseExpression | None) -> Value | None:
-    if node is None:
-        return None
-    value = evaluate(frame, node)
-    if isinstance(value, Static) and value.value is None:
-        return None
-    if not is_scalar(value):
+    value = _end(frame, node)
+    if value is not None and not is_scalar(value):
         raise frame.ctx.mismatch(f"{describe(value)} as an end of a slice", "Give a number.", node=node)
     return value
 

@@ -27,7 +27,7 @@ from adjit.transform.frontend.values.dictionaries import KnownDict, Record
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.frame import Frame
 from adjit.transform.frontend.values.lists import GrowableList, TupleValue
-from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.statics import stands_for
 from adjit.transform.frontend.values.unions import as_options
 from adjit.transform.frontend.values.values import Value, dereference
 from adjit.transform.frontend.walk.expressions import condition, evaluate, evaluate_or_none
@@ -140,7 +140,7 @@ def _sequence(frame: Frame, items: Sequence[Any], value: Value, names: Names) ->
 
 def _object(frame: Frame, pattern: cst.MatchClass, value: Value, names: Names) -> ir.Operand:
     kind = evaluate(frame, pattern.cls)
-    if not isinstance(kind, Static) or not isinstance(kind.value, type):
+    if not stands_for(kind, type):
         raise frame.ctx.unsupported("a pattern whose name is not a class", "Give a class.", node=pattern.cls)
     owner, given = _content(frame, value), [p.value for p in pattern.patterns]
     if is_instance(frame, owner, kind) == ir.boolean(False):

@@ -28,7 +28,7 @@ from adjit.rules import python
 from adjit.transform import ir
 from adjit.transform.frontend.heap.aliasing import run_through
 from adjit.transform.frontend.heap.iterators import Taking, in_one_loop, opened_in_turns, opened_stream, take_all
-from adjit.transform.frontend.heap.lists import contents, elements, in_memory
+from adjit.transform.frontend.heap.lists import contents, in_memory
 from adjit.transform.frontend.heap.mutation_during_iteration import RESIZED, STORED, ended, leaving, looked_at, running
 from adjit.transform.frontend.heap.references import as_reference
 from adjit.transform.frontend.library import dicts_and_sets
@@ -45,10 +45,10 @@ from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, is
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.evaluation_order import stored_to
 from adjit.transform.frontend.values.frame import CallRaises, Context, Frame, LocalFunction, Names
-from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list
+from adjit.transform.frontend.values.lists import List, TupleValue, is_list
 from adjit.transform.frontend.values.numbers import is_number
 from adjit.transform.frontend.values.ranges import ENDLESS, Range, Zip
-from adjit.transform.frontend.values.statics import Static, Stream, as_stream
+from adjit.transform.frontend.values.statics import Static, Stream, as_stream, object_of
 from adjit.transform.frontend.values.unions import Union
 from adjit.transform.frontend.values.values import Value, dereference
 from adjit.transform.frontend.walk.assignment import (
@@ -366,7 +366,6 @@ def _for_in(frame: Frame, node: cst.For, iterated: Value, is_stored: bool = Fals
         _streamed(frame, node, stream)
         return
     iterated = contents(ctx, _left_in(frame, node, iterated))
-    iterated = iterated if isinstance(iterated, GrowableList) else elements(ctx, iterated)
     items = None if is_stored else known_items(frame, iterated)
     if items is not None:
         _unrolled(frame, node, items, as_loop=lambda: _looped(frame, node, in_memory(ctx, items)))
@@ -379,7 +378,7 @@ def _for_in(frame: Frame, node: cst.For, iterated: Value, is_stored: bool = Fals
         _looped(frame, node, iterated)
         return
     as_loop = functools.partial(_looped, frame, node)
-    in_full = functools.partial(_unrolled, frame, node, of=lambda k: item(_as_counter(k)))
+    in_full = functools.partial(_unrolled, frame, node, of=lambda k: item(k))
     if control.tried(frame, lambda: as_loop(iterated), is_strict=True):
         return
     # what it does wants to know which trip it is
@@ -589,8 +588,7 @@ def _take(
         return
     if _for_each_option(frame, iterated, functools.partial(_take, frame, do=do, names=names, stops=stops)):
         return
-    iterated = contents(ctx, iterated)
-    iterated = materialise(ctx, iterated if isinstance(iterated, GrowableList) else elements(ctx, iterated))
+    iterated = materialise(ctx, contents(ctx, iterated))
     items = known_items(frame, iterated)
     if items is not None:
         looped = functools.partial(_taken_in_loop, frame, do=do, names=names, stops=stops)
@@ -600,7 +598,7 @@ def _take(
     numbers = _numbers(run, MOST_UNROLLED if ctx.knows_extents else UNROLLED)
     as_loop = functools.partial(_taken_in_loop, frame, iterated, do, names, stops)
     if numbers is not None and (ctx.knows_extents or isinstance(iterated, Range)):
-        _each_in_turn(frame, numbers, lambda k: do(item(_as_counter(k))), as_loop)
+        _each_in_turn(frame, numbers, lambda k: do(item(k)), as_loop)
     else:
         as_loop()
 
@@ -631,7 +629,7 @@ def _taken_in_loop(
 def _each_in_turn(
     frame: Frame,
     items: Sequence[Value],
-    do: Callable[[Value], ir.Operand | None],
+    do: Callable[[Any], ir.Operand | None],
     as_loop: Callable[[], None] | None = None,
 ) -> bool:
     """Runs `do` on all items, written out; where that is long, `as_loop`, if that can be. Whether it was that."""
@@ -657,13 +655,8 @@ def _each_in_turn(
     return False
 
 
-def _rest_in_turn(frame: Frame, items: Sequence[Value], do: Callable[[Value], ir.Operand | None]) -> None:
+def _rest_in_turn(frame: Frame, items: Sequence[Value], do: Callable[[Any], ir.Operand | None]) -> None:
     _each_in_turn(frame, items, do)
-
-
-def _as_counter(number: Value) -> ir.Operand:
-    assert isinstance(number, ir.Const)
-    return number
 
 
 def _numbers(run: Range, most: int) -> Sequence[Value] | None:
@@ -800,7 +793,7 @@ def _unrolled(
     frame: Frame,
     node: cst.For,
     items: Sequence[Value],
-    of: Callable[[Value], Value] = lambda item: item,
+    of: Callable[[Any], Value] = lambda item: item,
     as_loop: Callable[[], None] | None = None,
 ) -> None:
     """A loop over a tuple, written out. `of`: what a trip has for an item. `as_loop`: runs it, where that is long."""
@@ -937,11 +930,11 @@ _COMPILERS = (numba.jit, numba.njit)
 def _decorated(frame: Frame, node: cst.BaseExpression, value: Value) -> Value:
     """What a decorator makes of a function; those that give one with the same results leave it alone."""
     decorator = evaluate(frame, node.func if isinstance(node, cst.Call) else node)
-    made = decorator.value if isinstance(decorator, Static) else None
+    made = object_of(decorator)
     if any(made is one for one in _COMPILERS):
         return value
     if made is functools.cache or made is functools.lru_cache:
-        function = value.value if isinstance(value, Static) else None
+        function = object_of(value)
         return Static(dataclasses.replace(function, remembers=True)) if isinstance(function, LocalFunction) else value
     return frame.ctx.call(frame, evaluate(frame, node), [value], {})
 
@@ -961,7 +954,7 @@ def _with(frame: Frame, node: cst.With) -> None:
     for item in node.items:
         made = item.item if isinstance(item.item, cst.Call) else cst.Call(item.item)
         kind = evaluate(frame, made.func)
-        context = kind.value if isinstance(kind, Static) else None
+        context = object_of(kind)
         if context is numba.objmode:
             what, why = "`with objmode`", "adjit does not see code that Python's interpreter runs."
             raise ctx.unsupported(
