@@ -119,10 +119,8 @@ def _known(entry: Value) -> Any:
     """An entry of a subscript that is known while compiling, a list of names among these; else `...`."""
     if is_number(entry) and isinstance(entry, ir.Const):
         return int(entry.value)
-    if isinstance(entry, SliceValue):
-        ends = (entry.span.start, entry.span.stop, entry.span.step)
-        if not any(isinstance(end, ir.Var) for end in ends):
-            return slice(*(int(end.value) if isinstance(end, ir.Const) else None for end in ends))
+    if isinstance(entry, SliceValue) and (known := entry.known()) is not None:
+        return known
     if isinstance(entry, TupleValue) and all(isinstance(one, Static) for one in entry.items):
         return [one.value for one in entry.items if isinstance(one, Static)]
     return ...

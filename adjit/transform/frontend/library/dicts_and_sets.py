@@ -42,7 +42,7 @@ from adjit.transform.frontend.operations.containers import (
     without,
 )
 from adjit.transform.frontend.operations.control import conditional, either_value, for_option, of_option
-from adjit.transform.frontend.operations.operators import binary, compare, either, truth
+from adjit.transform.frontend.operations.operators import binary, either, truth
 from adjit.transform.frontend.operations.records import (
     call_method,
     dictionary,
@@ -190,7 +190,7 @@ def is_in(frame: Frame, one: Value, whole: Value) -> ir.Operand:
         raise ctx.unsupported("`in` on something that is not a tuple", "Write the search as a loop.")
     found: ir.Operand = ir.boolean(False)
     for each in whole.items:
-        found = either(frame, found, scalars.ready(truth(frame, compare(frame, "Equal", one, each))))
+        found = either(frame, found, scalars.ready(truth(frame, binary(frame, operator.eq, one, each))))
     return found
 
 

@@ -43,7 +43,7 @@ from adjit.transform.frontend.heap.lists import (
 )
 from adjit.transform.frontend.heap.references import append_to_item, by_reference, changes_rows, item, known_in, mutate
 from adjit.transform.frontend.operations.control import either_value, of_option
-from adjit.transform.frontend.operations.operators import compare, either, truth
+from adjit.transform.frontend.operations.operators import binary, either, truth
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.arrays import shape_of
 from adjit.transform.frontend.values.cells import ItemRef, Ref, View
@@ -95,10 +95,8 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
             raise ctx.mismatch(f"{describe(base)} has no item {entry.value}", "Give an index within its length.")
         return base.items[int(entry.value)]
     if isinstance(entry, SliceValue):
-        ends = (entry.span.start, entry.span.stop, entry.span.step)
-        if not any(isinstance(e, ir.Var) for e in ends):
-            start, stop, step = (e.value if isinstance(e, ir.Const) else None for e in ends)
-            return TupleValue(base.items[start:stop:step], base.is_list)
+        if (known := entry.known()) is not None:
+            return TupleValue(base.items[known], base.is_list)
         if base.is_list:
             return part_of_list(ctx, grown(ctx, base), entry.span)
     if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
@@ -249,15 +247,14 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
 def part_replaced(frame: Frame, owner: List, span: ir.Span, new: List) -> List:
     """A list with other items in the place of `owner[span]`, as many as there are."""
     ctx = frame.ctx
-    ends = (span.start, span.stop, span.step)
+    known = SliceValue(span).known()
     if span.step not in (None, ir.integer(1)):
         raise ctx.unsupported(
             "an assignment to a slice of a list with a step", "Assign item by item, or create a new list."
         )
-    if isinstance(owner, TupleValue) and isinstance(new, TupleValue) and not any(isinstance(e, ir.Var) for e in ends):
+    if isinstance(owner, TupleValue) and isinstance(new, TupleValue) and known is not None:
         items = list(owner.items)
-        start, stop = (e.value if isinstance(e, ir.Const) else None for e in ends[:2])
-        items[start:stop] = new.items
+        items[known] = new.items
         return TupleValue(tuple(items), is_list=True)
     count = owner.length()
     first = ir.integer(0) if span.start is None else span.start
@@ -421,7 +418,7 @@ def _sort(frame: Frame, owner: List, args: Sequence[Value], named: dict[str, Val
 
 def _is_item(frame: Frame, owner: List, wanted: Value, place: int) -> ir.Operand:
     assert isinstance(owner, TupleValue)
-    return truth(frame, compare(frame, "Equal", owner.items[place], wanted))
+    return truth(frame, binary(frame, operator.eq, owner.items[place], wanted))
 
 
 def _index(frame: Frame, owner: List, wanted: Value) -> ir.Operand:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -78,12 +78,12 @@ UNARY: dict[str, Any] = {
 COMPARISONS: dict[str, Any] = {
     "LessThan": operator.lt, "LessThanEqual": operator.le, "GreaterThan": operator.gt,
     "GreaterThanEqual": operator.ge, "Equal": operator.eq, "NotEqual": operator.ne,
+    "Is": operator.is_, "IsNot": operator.is_not,
 }  # fmt: skip
 
 _OF_TWO = {*BINARY.values(), *COMPARISONS.values()}
 _OF_ONE = set(UNARY.values())
 _IN_PLACE = {getattr(operator, f"i{of.__name__.strip('_')}"): of for of in BINARY.values()}
-_OF_OBJECTS: Mapping[Any, str] = {operator.is_: "Is", operator.is_not: "IsNot"}
 
 
 def spelt_out(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
@@ -101,17 +101,18 @@ def spelt_out(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
         return in_place(frame, _IN_PLACE[callee], args[0], args[1])
     if len(args) == 1 and callee in _OF_ONE:
         return unary(frame, callee, args[0])
-    if len(args) == 2 and callee in _OF_OBJECTS:
-        return compare(frame, _OF_OBJECTS[callee], args[0], args[1])
     return None
 
 
 def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
-    """`left callee right`, arithmetic or comparison."""
+    """`left callee right`, arithmetic or comparison; `is` is decided when the code is compiled."""
     ctx = frame.ctx
+    if callee in (operator.is_, operator.is_not):
+        same = _is_same(frame, left, right)
+        return same if callee is operator.is_ else scalars.negated(ctx, same)
     is_of_chosen = isinstance(left, Union | Optional) or isinstance(right, Union | Optional)
     if is_of_chosen and callee in (operator.eq, operator.ne):
-        return compare(frame, "Equal" if callee is operator.eq else "NotEqual", left, right)
+        return _chosen_equal(frame, callee, left, right)
     if takes_operands((left, right)):
         return fold(ctx, OPERATORS, callee, (left, right))
     if any(map(is_known_object, (left, right))):
@@ -292,7 +293,7 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
     if callee in (operator.eq, operator.ne) and one is other is SimpleNamespace:
         return _namespaces_equal(frame, callee, left, right)
     if callee in (operator.eq, operator.ne) and isinstance((one and left) or right, Instance):
-        return compare(frame, "Is" if callee is operator.eq else "IsNot", left, right)
+        return binary(frame, operator.is_ if callee is operator.eq else operator.is_not, left, right)
     return None
 
 
@@ -492,20 +493,14 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
     )
 
 
-def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
-    """One comparison, but `in`; `is` is decided when the code is compiled."""
-    ctx = frame.ctx
-    if name in ("Equal", "NotEqual") and (isinstance(left, Union) or isinstance(right, Union)):
+def _chosen_equal(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
+    """`left == right` or `left != right`, of which one is chosen at run time, or may be None."""
+    if isinstance(left, Union) or isinstance(right, Union):
         same = _is_equal(frame, left, right)
-        return same if name == "Equal" else scalars.negated(ctx, same)
-    if name in ("Is", "IsNot"):
-        same = _is_same(frame, left, right)
-        return same if name == "Is" else scalars.negated(ctx, same)
-    if name in ("Equal", "NotEqual") and isinstance(left, Optional):
-        return truth(frame, of_option(frame, left.as_union(), lambda option: compare(frame, name, option, right)))
-    if name in ("Equal", "NotEqual") and isinstance(right, Optional):
-        return compare(frame, name, right, left)
-    return binary(frame, COMPARISONS[name], left, right)
+        return same if callee is operator.eq else scalars.negated(frame.ctx, same)
+    one, other = (left, right) if isinstance(left, Optional) else (right, left)
+    assert isinstance(one, Optional)
+    return truth(frame, of_option(frame, one.as_union(), lambda option: binary(frame, callee, option, other)))
 
 
 def _is_equal(frame: Frame, left: Value, right: Value) -> ir.Operand:
@@ -513,8 +508,7 @@ def _is_equal(frame: Frame, left: Value, right: Value) -> ir.Operand:
     one, other = (left, right) if isinstance(left, Union) else (right, left)
     assert isinstance(one, Union)
     if not functions_in(one):
-        same = of_option(frame, one, lambda option: compare(frame, "Equal", option, other))
-        return truth(frame, same)
+        return truth(frame, of_option(frame, one, lambda option: binary(frame, operator.eq, option, other)))
     if isinstance(other, Union) and not functions_in(other):
         return _is_equal(frame, other, one)
     if isinstance(other, Union):

@@ -25,6 +25,11 @@ class Range(Kind):
     snapshots: int | None = None  # for the reverse sweep, where the user asks for some
     parallel: bool = False  # written prange
 
+    def known(self) -> range | None:
+        """Its numbers, if they are known."""
+        ends = [int(e.value) for e in (self.start, self.stop, self.step) if isinstance(e, ir.Const)]
+        return range(*ends) if len(ends) == 3 and ends[2] != 0 else None
+
 
 ENDLESS = ir.integer(2**62)  # where a range stops that does not end
 
@@ -60,3 +65,8 @@ class SliceValue(Kind):
     what, classes = "a slice", (slice,)
 
     span: ir.Span
+
+    def known(self) -> slice | None:
+        """The slice itself, if it is known."""
+        ends = [e for e in (self.span.start, self.span.stop, self.span.step) if not isinstance(e, ir.Var)]
+        return slice(*(None if e is None else int(e.value) for e in ends)) if len(ends) == 3 else None

@@ -39,17 +39,7 @@ from adjit.transform.frontend.numba.declared_types import variable
 from adjit.transform.frontend.operations.containers import exhaust, item_at, to_list
 from adjit.transform.frontend.operations.control import conditional, either_value, of_option, unless_changing
 from adjit.transform.frontend.operations.foreign_libraries import refuse_foreign
-from adjit.transform.frontend.operations.operators import (
-    BINARY,
-    COMPARISONS,
-    UNARY,
-    binary,
-    both,
-    compare,
-    either,
-    truth,
-    unary,
-)
+from adjit.transform.frontend.operations.operators import BINARY, COMPARISONS, UNARY, binary, both, either, truth, unary
 from adjit.transform.frontend.operations.records import is_instance, members_of, unwrap
 from adjit.transform.frontend.values import complexes, scalars
 from adjit.transform.frontend.values.arrays import shape_of
@@ -318,7 +308,10 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     sides = (node.left, node.right)
     left, right = in_order(frame.ctx, [functools.partial(evaluate, frame, side) for side in sides])
-    callee = BINARY[type(node.operator).__name__]
+    return _operate(frame, BINARY[type(node.operator).__name__], left, right)
+
+
+def _operate(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     return dicts_and_sets.combined(frame, callee, left, right) or binary(frame, callee, left, right)
 
 
@@ -400,7 +393,8 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
             left, right = (not_none(frame.ctx, side, _called_so(own)) for own, side in sides)
         elif isinstance(target.operator, cst.In | cst.NotIn):
             right = not_none(frame.ctx, right, _called_so(target.comparator))
-        result = _compared(frame, name, left, right)
+        is_search = name in ("In", "NotIn")
+        result = (_is_in if is_search else _operate)(frame, COMPARISONS.get(name, name), left, right)
         if k + 1 == len(node.comparisons):
             return result
         held = truth(frame, result)
@@ -409,15 +403,6 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
         return both(frame, held, lambda: truth(frame, chain(k + 1, right)))
 
     return chain(0, evaluate_or_none(frame, node.left))
-
-
-def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
-    if name in ("In", "NotIn"):
-        return _is_in(frame, name, left, right)
-    found = None
-    if isinstance(left, RuntimeDict) and name in COMPARISONS:
-        found = dicts_and_sets.combined(frame, COMPARISONS[name], left, right)
-    return compare(frame, name, left, right) if found is None else found
 
 
 def _is_in(frame: Frame, name: str, one: Value, owner: Value) -> ir.Operand:

@@ -12,6 +12,7 @@ In: the statement, and what runs a block. Out: branches, and the names that patt
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 from adjit.transform import ir
 from adjit.transform.frontend.heap.references import as_reference
 from adjit.transform.frontend.operations import control
-from adjit.transform.frontend.operations.operators import both, compare, either, truth
+from adjit.transform.frontend.operations.operators import binary, both, either, truth
 from adjit.transform.frontend.operations.records import attribute_of_record, is_instance, key_of, unwrap
 from adjit.transform.frontend.values.dictionaries import KnownDict, Record
 from adjit.transform.frontend.values.elementwise import materialise
@@ -79,9 +80,9 @@ def _matches(frame: Frame, pattern: cst.MatchPattern, value: Value, names: Names
                 names[name.value] = value
             return held
         case cst.MatchValue(value=wanted):
-            return truth(frame, compare(frame, "Equal", _content(frame, value), evaluate(frame, wanted)))
+            return truth(frame, binary(frame, operator.eq, _content(frame, value), evaluate(frame, wanted)))
         case cst.MatchSingleton(value=wanted):
-            return truth(frame, compare(frame, "Is", _content(frame, value), evaluate(frame, wanted)))
+            return truth(frame, binary(frame, operator.is_, _content(frame, value), evaluate(frame, wanted)))
         case cst.MatchOr(patterns=options):
             return _any(frame, [one.pattern for one in options], value)
         case cst.MatchList(patterns=items) | cst.MatchTuple(patterns=items):

@@ -432,7 +432,7 @@ def _streamed(frame: Frame, node: cst.For, stream: Stream) -> None:
 def _looped(frame: Frame, node: cst.For, iterated: Value) -> None:
     ctx = frame.ctx
     iterated = materialise(ctx, iterated)
-    if isinstance(iterated, Range) and _known_to_run(iterated) is False:
+    if isinstance(iterated, Range) and iterated.known() == range(0):
         # what its body assigns is not assigned
         block(frame, [] if node.orelse is None else body_of(node.orelse.body))
         return
@@ -479,7 +479,7 @@ def _trips(
 
     def loop() -> None:
         count = functools.partial(length, frame, run)
-        loops.carried_loop(frame, names, body, build, count, _known_to_run(run) is True)
+        loops.carried_loop(frame, names, body, build, count, bool(run.known()))
 
     fault = control.fault_of_trips(frame, loop)
     if fault is None:
@@ -661,12 +661,10 @@ def _rest_in_turn(frame: Frame, items: Sequence[Value], do: Callable[[Any], ir.O
 
 def _numbers(run: Range, most: int) -> Sequence[Value] | None:
     """The numbers of a range of literals, if they are few and nothing is asked of the loop."""
-    ends = [e.value for e in (run.start, run.stop, run.step) if isinstance(e, ir.Const)]
-    if len(ends) < 3 or ends[2] == 0 or run.parallel or run.snapshots is not None:
+    known = run.known()
+    if known is None or run.parallel or run.snapshots is not None or len(known) > most:
         return None
-    if len(range(*map(int, ends))) > most:
-        return None
-    return [ir.integer(k) for k in range(*map(int, ends))]
+    return [ir.integer(k) for k in known]
 
 
 def comprehension(
@@ -760,12 +758,6 @@ def _where(frame: Frame, tests: Sequence[cst.BaseExpression], then: Callable[[],
             _where(frame, tests[1:], then)
 
     control.conditional(frame, held, others, lambda: None)
-
-
-def _known_to_run(trips: Range) -> bool | None:
-    """Whether a range has a number in it; None if that is not known."""
-    ends = [e.value for e in (trips.start, trips.stop, trips.step) if isinstance(e, ir.Const)]
-    return bool(range(*map(int, ends))) if len(ends) == 3 and ends[2] != 0 else None
 
 
 def _without_own_promises(body: ir.Region) -> ir.Region:
