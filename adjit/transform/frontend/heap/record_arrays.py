@@ -11,7 +11,7 @@ index; the list of all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from adjit.transform.frontend.values.statics import Static, stands_for
 from adjit.transform.frontend.values.values import LEAF, Structure, Value
 
 
-def is_records(value: Value) -> bool:
+def is_records(value: Value) -> TypeGuard[Static]:
     """Whether it is an array of records, or one of these, from outside."""
     return stands_for(value, np.ndarray | np.void) and bool(value.value.dtype.names)
 
@@ -82,7 +82,7 @@ def records_of(ctx: Context, names: Sequence[str], columns: Sequence[Value]) -> 
     return GrowableList(Instance(tuple(names), shapes, of=np.record), tuple(buffers), ctx.shape(buffers[0])[0])
 
 
-def has_fields(value: Value) -> bool:
+def has_fields(value: Value) -> TypeGuard[GrowableList]:
     """Whether it is an array of records that is an argument."""
     return isinstance(value, GrowableList) and getattr(value.item, "of", None) is np.record
 

@@ -159,47 +159,46 @@ def mutate(frame: Frame, value: State, state: State, what: str, keeps_places: bo
 
     keeps_places: the items that it had are where they were.
     """
-    if isinstance(value.cell, ItemRef):
+    cell = value.cell
+    if isinstance(cell, ItemRef):
         sees_change(frame, value, state)
-        _item_changed(frame, value, state, what)
+        _change_item(frame, value, cell, state, what)
         return
-    if isinstance(value.cell, View) and isinstance(state, Record):
-        owner = state_of(frame, value.cell.cell)
-        assert isinstance(owner, Record)
+    if isinstance(cell, View):
+        owner = state_of(frame, cell.cell)
+        if not isinstance(state, Record) or not isinstance(owner, Record):
+            raise frame.ctx.mismatch(f"{what} of a view of a dictionary", "Make a list of it: `list(...)`.")
         mutate(frame, owner, dataclasses.replace(owner, keys=state.keys, items=state.items), what)
         return
-    if isinstance(value.cell, View):
-        raise frame.ctx.mismatch(f"{what} of a view of a dictionary", "Make a list of it: `list(...)`.")
-    if isinstance(value.cell, Copied) and not frame.ctx.assumed.keeps_chosen:
-        raise Restart(keeps_chosen=True)
-    if value.cell is None or isinstance(value.cell, Copied):
+    if not isinstance(cell, Ref):
+        if cell is not None and not frame.ctx.assumed.keeps_chosen:
+            raise Restart(keeps_chosen=True)
         raise frame.ctx.unsupported(
             f"{what} of {describe(value)} without a name",
             "Create a new one: `new = [*old, x]`, `new = {**old, 'key': x}`.",
             why="It was chosen by a condition, or created in an earlier iteration.",
         )
-    if value.cell in frame.ctx.arguments.same:
+    if cell in frame.ctx.arguments.same:
         raise frame.ctx.unsupported(
             f"{what} of {describe(value)} that occurs more than once in the arguments",
             "Pass copies, with copy.copy(...).",
             why="In Python all places see the change; compiled code has one object per place.",
         )
-    if value.cell in frame.ctx.arguments.defaults:
-        name = frame.ctx.arguments.defaults[value.cell]
+    if cell in frame.ctx.arguments.defaults:
+        name = frame.ctx.arguments.defaults[cell]
         raise frame.ctx.unsupported(
             f"a change of `{name}`, whose default is {describe(value)}",
             f"Write `{name}=None`, and `if {name} is None: {name} = []` in the function.",
             why="In Python all calls share the default, so each call sees the changes of the last one.",
         )
-    assert isinstance(value.cell, Ref)
-    if value.cell.key in frame.ctx.heap.copied_cells and not frame.ctx.assumed.keeps_chosen:
+    if cell.key in frame.ctx.heap.copied_cells and not frame.ctx.assumed.keeps_chosen:
         raise Restart(keeps_chosen=True)
-    takes_note(frame.ctx, value, value.cell)
+    takes_note(frame.ctx, value, cell)
     sees_change(frame, value, state)
     if not keeps_places and frame.ctx.assumed.items_change:
         for other in frame.ctx.frames:
-            other.env = {name: _without_places(known, value.cell) for name, known in other.env.items()}
-    frame.env[value.cell.key] = dereference_all(frame, state)
+            other.env = {name: _without_places(known, cell) for name, known in other.env.items()}
+    frame.env[cell.key] = dereference_all(frame, state)
 
 
 def dereference_all(frame: Frame, state: State) -> State:
@@ -323,10 +322,9 @@ def known_in(frame: Frame, value: Value, place: ItemRef) -> None:
             other.env = {name: place if known == cell else known for name, known in other.env.items()}
 
 
-def _item_changed(frame: Frame, value: State, state: State, what: str) -> None:
+def _change_item(frame: Frame, value: State, place: ItemRef, state: State, what: str) -> None:
     """A list or an object that is an item of a list holds something else now."""
-    ctx, place = frame.ctx, value.cell
-    assert isinstance(place, ItemRef)
+    ctx = frame.ctx
     if place.cell is None:
         raise ctx.unsupported(
             f"{what} of {describe(value)} in a list without a name",
@@ -348,10 +346,9 @@ def _item_changed(frame: Frame, value: State, state: State, what: str) -> None:
     _store_parts(ctx, wide, place.index, value, state)
 
 
-def append_to_item(frame: Frame, owner: GrowableList, given: Value) -> None:
+def append_to_item(frame: Frame, owner: GrowableList, place: ItemRef, given: Value) -> None:
     """`rows[k].append(x)`, into the memory that a list of rows has for it."""
-    ctx, place = frame.ctx, owner.cell
-    assert isinstance(place, ItemRef)
+    ctx = frame.ctx
     whole, number = _items_at(frame, place), materialise(ctx, given)
     assert isinstance(whole, GrowableList)
     if not is_number(number):

@@ -358,7 +358,7 @@ def iteration(frame: Frame, iterated: Value) -> tuple[Range, Callable[[ir.Operan
 
 def length(frame: Frame, iterated: Value) -> ir.Operand:
     ctx = frame.ctx
-    if isinstance(iterated, Static) and is_records(iterated):
+    if is_records(iterated):
         return rows(ctx, iterated).count
     if isinstance(iterated, Zip):
         lengths = [length(frame, p) for p in iterated.parts if p is not None]
@@ -461,7 +461,7 @@ def item_at(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
     known = known_items(frame, iterated)
     if known is not None:
         return get_item(frame, TupleValue(tuple(known), is_list=True), [counter])
-    if isinstance(iterated, Static) and is_records(iterated):
+    if is_records(iterated):
         iterated = rows(ctx, iterated)
     if isinstance(iterated, GrowableList):
         return list_item(ctx, current(frame, iterated), counter)

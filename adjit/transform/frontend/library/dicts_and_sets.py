@@ -61,7 +61,15 @@ from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Re
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.fold import execute, members_in
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple, items_or_one
+from adjit.transform.frontend.values.lists import (
+    GrowableList,
+    List,
+    TupleValue,
+    is_list,
+    is_tuple,
+    items_or_one,
+    list_in,
+)
 from adjit.transform.frontend.values.numbers import dtype, is_array, is_number, is_numeric
 from adjit.transform.frontend.values.ranges import SliceValue
 from adjit.transform.frontend.values.statics import Static, stands_for
@@ -75,9 +83,7 @@ COUNTS = Static(collections.Counter)  # the default of a Counter, which counts 0
 
 def members(value: RuntimeDict) -> List:
     """Its keys, members or items, in the order of insertion."""
-    found = value.view("keys") if value.kind == "dict" else value.items
-    assert isinstance(found, List)
-    return found
+    return list_in(value.view("keys")) if value.kind == "dict" else value.items
 
 
 # ----------------------------------------------------------------------------------------------------------------- keys
@@ -372,12 +378,8 @@ def _becomes(frame: Frame, value: RuntimeDict, items: List, what: str) -> None:
 def _on_list(frame: Frame, value: RuntimeDict, do: Callable[[List], Value | None]) -> Value | None:
     """Does what a list does to the items, which have no name of their own."""
     cell = as_reference(frame, value.items.known_by(None) if value.items.cell else _fresh(value.items))
-    items = dereference(frame.env, cell)
-    assert is_list(items)
-    result = do(items)
-    after = dereference(frame.env, cell)
-    assert is_list(after)
-    _becomes(frame, value, after, "a change")
+    result = do(list_in(dereference(frame.env, cell)))
+    _becomes(frame, value, list_in(dereference(frame.env, cell)), "a change")
     return result
 
 
@@ -672,9 +674,7 @@ def _first_gone(frame: Frame, items: List) -> List:
         return TupleValue(items.items[1:], is_list=True)
     cell = as_reference(frame, items)
     written(python.lists.move_up)(frame, [dereference(frame.env, cell)], {})
-    found = dereference(frame.env, cell)
-    assert is_list(found)
-    return found
+    return list_in(dereference(frame.env, cell))
 
 
 def _append(frame: Frame, value: RuntimeDict, given: Value) -> Value:
@@ -685,8 +685,7 @@ def _append(frame: Frame, value: RuntimeDict, given: Value) -> Value:
 
 def _append_left(frame: Frame, value: RuntimeDict, given: Value) -> Value:
     one = TupleValue((given,), is_list=True)
-    items = binary(frame, operator.add, one, _fresh(value.items))
-    assert is_list(items)
+    items = list_in(binary(frame, operator.add, one, _fresh(value.items)))
     last_gone = SliceValue(ir.Span(None, ir.integer(-1)))
     _limited(frame, value, items, lambda whole: get_item(frame, whole, [last_gone]))
     return Static(None)
@@ -701,9 +700,7 @@ def _limited(frame: Frame, value: RuntimeDict, items: List, shorter: Callable[[L
     full = _now(frame, value)
 
     def cut() -> None:
-        less = shorter(full.items.known_by(None))
-        assert is_list(less)
-        _becomes(frame, full, less, "`append`")
+        _becomes(frame, full, list_in(shorter(full.items.known_by(None))), "`append`")
 
     is_over = scalars.scalar(ctx, operator.gt, (full.length(), value.limit), "is_over")
     conditional(frame, is_over, cut, lambda: None)

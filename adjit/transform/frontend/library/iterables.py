@@ -45,7 +45,7 @@ from adjit.transform.frontend.values.elementwise import (
     operand,
 )
 from adjit.transform.frontend.values.frame import Frame, as_index
-from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, items_or_one
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, items_or_one, list_in
 from adjit.transform.frontend.values.numbers import dtype, is_array, is_complex, is_number, is_numeric, ndim
 from adjit.transform.frontend.values.ranges import ENDLESS, NdIndex, Range, SliceValue, Zip
 from adjit.transform.frontend.values.statics import Method, Static, as_stream
@@ -100,7 +100,6 @@ def _of_all(name: str) -> Handler:
 def _reduce(frame: Frame, function: Value, iterable: Value, initial: Value | None) -> Value:
     """functools.reduce."""
     ctx, whole = frame.ctx, to_list(frame, iterable)
-    assert isinstance(whole, List)
     rest: Value = whole
     if initial is None:
         if isinstance(whole, TupleValue) and not whole.items:
@@ -188,8 +187,7 @@ def _iter(frame: Frame, iterable: Value) -> Value:
         whole = GrowableList(LEAF, (rows,), frame.ctx.shape(rows)[0])
     elif not is_list(iterable):
         whole = to_list(frame, iterable)
-    assert is_list(whole)
-    return RuntimeDict("iterator", whole, limit=ir.integer(0))
+    return RuntimeDict("iterator", list_in(whole), limit=ir.integer(0))
 
 
 def _is_named(frame: Frame, cell: Ref | ItemRef | View | Copied | None) -> bool:

@@ -261,9 +261,9 @@ def launch(frame: Frame, found: Configured, args: Sequence[Value], named: Mappin
 
 def _words(value: Value) -> Value:
     """The words of states that kernels draw from, where the value is an array of them; else itself."""
-    if not has_fields(value) or value.item.keys != States._fields:  # type: ignore[union-attr]
+    if not has_fields(value) or value.item.keys != States._fields:
         return value
-    return TupleValue(tuple(value.buffers), fields=Fields(States))  # type: ignore[union-attr]
+    return TupleValue(tuple(value.buffers), fields=Fields(States))
 
 
 def _are_words(value: Value) -> bool:

@@ -33,7 +33,7 @@ from adjit.transform.frontend.values.dictionaries import any_order
 from adjit.transform.frontend.values.elementwise import as_lazy, materialise, operand
 from adjit.transform.frontend.values.frame import Frame
 from adjit.transform.frontend.values.library_calls import whole_call
-from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, list_in
 from adjit.transform.frontend.values.numbers import Index, Lazy, is_array, is_number, ndim
 from adjit.transform.frontend.values.ranges import ENDLESS, Range, SliceValue
 from adjit.transform.frontend.values.statics import Method, Static, as_stream, is_none
@@ -221,8 +221,7 @@ def _first_few(name: str) -> Handler:
     def handle(frame: Frame, count: Value, iterable: Value, key: Value | None) -> Value:
         if not is_number(count):
             raise frame.ctx.mismatch(f"heapq.{name} of {describe(count)}", "Give it the number of items first.")
-        ordered = _sorted(frame, iterable, key, ir.boolean(name == "nlargest"))
-        assert is_list(ordered)
+        ordered = list_in(_sorted(frame, iterable, key, ir.boolean(name == "nlargest")))
         end = scalars.scalar(frame.ctx, max, (count, ir.integer(0)))
         return get_item(frame, ordered, [SliceValue(ir.Span(None, end))])
 

@@ -51,7 +51,15 @@ from adjit.transform.frontend.values.checks import emit_check, require
 from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record, RuntimeDict, as_table, is_mutable
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple, items_or_one
+from adjit.transform.frontend.values.lists import (
+    GrowableList,
+    List,
+    TupleValue,
+    is_list,
+    is_tuple,
+    items_or_one,
+    list_in,
+)
 from adjit.transform.frontend.values.numbers import is_array, is_number, ndim
 from adjit.transform.frontend.values.ranges import SliceValue
 from adjit.transform.frontend.values.statics import Static, as_stream
@@ -208,10 +216,9 @@ def _same(value: Value) -> Value:
     return value
 
 
-def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) -> None:
+def set_item(frame: Frame, base: List, entries: Sequence[Value], value: Value) -> None:
     """`base[entries] = value` of a list."""
     ctx = frame.ctx
-    assert isinstance(base, List)
     (entry,) = entries if len(entries) == 1 else (None,)
     if isinstance(entry, SliceValue):
         shares_items(ctx, value)
@@ -301,7 +308,7 @@ def append(frame: Frame, owner: List, given: Value) -> Value:
     assumed = frame.ctx.assumed
     is_stored = assumed.items_change and assumed.own_extents
     if is_stored and isinstance(owner, GrowableList) and isinstance(owner.cell, ItemRef):
-        append_to_item(frame, owner, given)
+        append_to_item(frame, owner, owner.cell, given)
         return Static(None)
     mutate(frame, owner, longer(frame, owner, given), "`append`", keeps_places=True)
     if isinstance(owner, GrowableList) and isinstance(owner.cell, Ref):
@@ -400,9 +407,8 @@ def _copy(frame: Frame, owner: List) -> Value:
 
 
 def _reverse(frame: Frame, owner: List) -> Value:
-    made = get_item(frame, owner, [SliceValue(ir.Span(step=ir.integer(-1)))])
-    assert isinstance(made, List)
-    mutate(frame, owner, made, "`reverse`")
+    backwards = SliceValue(ir.Span(step=ir.integer(-1)))
+    mutate(frame, owner, list_in(get_item(frame, owner, [backwards])), "`reverse`")
     return Static(None)
 
 
@@ -411,8 +417,7 @@ def _sort(frame: Frame, owner: List, args: Sequence[Value], named: dict[str, Val
         raise frame.ctx.fail(errors.WrongCall, "`sort` of a list with arguments by position", instead="Name them.")
     with in_place(frame.ctx):
         made = frame.ctx.call(frame, Static(sorted), [owner], named)
-    assert isinstance(made, List)
-    mutate(frame, owner, made, "`sort`")
+    mutate(frame, owner, list_in(made), "`sort`")
     return Static(None)
 
 

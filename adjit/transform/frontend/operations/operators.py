@@ -217,8 +217,7 @@ def _no_operation(ctx: Context, callee: Any, left: Value, right: Value) -> error
     if any(isinstance(v, Static) and type(v.value).__module__.startswith("scipy.sparse.") for v in (left, right)):
         return ctx.unsupported(what, "Compress it before the function, with .tocsr() or .tocsc().")
     for value in (left, right):
-        if isinstance(value, Static):
-            refuse_foreign(ctx, value.value)
+        refuse_foreign(ctx, object_of(value))
     return ctx.unsupported(what, _as_numbers((left, right)))
 
 
@@ -297,9 +296,7 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
     return None
 
 
-def _namespaces_equal(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
-    assert isinstance(left, Record)
-    assert isinstance(right, Record)
+def _namespaces_equal(frame: Frame, callee: Any, left: Any, right: Any) -> Value:
     are_like = set(left.keys) == set(right.keys)
     sides = [TupleValue(tuple(side.items[side.keys.index(k)] for k in left.keys)) for side in (left, right) if are_like]
     return _tuples_equal(frame, callee, *sides) if are_like else ir.boolean(callee is operator.ne)

@@ -132,6 +132,12 @@ def is_tuple(value: Value) -> TypeGuard[TupleValue]:
     return isinstance(value, TupleValue) and not value.is_list
 
 
+def list_in(value: Value) -> List:
+    """A value that is a list or a tuple, as one."""
+    assert isinstance(value, List)
+    return value
+
+
 def items_or_one(value: Value) -> tuple[Value, ...]:
     """What is in a tuple or a list, or a value that stands there alone."""
     return value.items if isinstance(value, TupleValue) else (value,)

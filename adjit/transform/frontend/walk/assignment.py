@@ -38,7 +38,7 @@ from adjit.transform.frontend.values.dictionaries import Record, is_mutable
 from adjit.transform.frontend.values.elementwise import materialise, store_all
 from adjit.transform.frontend.values.evaluation_order import settled
 from adjit.transform.frontend.values.frame import Context, Frame
-from adjit.transform.frontend.values.lists import GrowableList, TupleValue, is_list
+from adjit.transform.frontend.values.lists import GrowableList, TupleValue, is_list, list_in
 from adjit.transform.frontend.values.numbers import Lazy, Number, is_array
 from adjit.transform.frontend.values.ranges import NdIndex, SliceValue, Zip
 from adjit.transform.frontend.values.statics import Method, as_stream
@@ -160,9 +160,7 @@ def _list_updated(frame: Frame, old: Value, callee: Any, value: Value) -> bool:
     if callee is operator.add:
         extended(frame, old, value, "`+=`")
         return True
-    made = binary(frame, callee, old, value)
-    assert is_list(made)
-    mutate(frame, old, made, "`*=`", keeps_places=True)
+    mutate(frame, old, list_in(binary(frame, callee, old, value)), "`*=`", keeps_places=True)
     return True
 
 

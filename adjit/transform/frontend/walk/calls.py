@@ -171,7 +171,7 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         return attribute_of_record(frame, owner, name)
     if isinstance(owner, Union):
         return _attribute_of_chosen(frame, owner, name)
-    if isinstance(owner, GrowableList) and has_fields(owner):
+    if has_fields(owner):
         return owner.count if name == "size" else field_of(ctx, owner, name)
     if isinstance(owner, RuntimeDict) and name == "maxlen" and owner.kind == "deque":
         return Static(None) if owner.limit is None else owner.limit

@@ -52,7 +52,7 @@ from adjit.transform.frontend.values.frame import Context, Frame, Guess, LocalFu
 from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue
 from adjit.transform.frontend.values.numbers import Flat, Number, is_array, is_number, is_scalar, ndim
 from adjit.transform.frontend.values.ranges import Range, SliceValue
-from adjit.transform.frontend.values.statics import Static, as_stream, is_none, stands_for
+from adjit.transform.frontend.values.statics import Static, as_stream, is_none, object_of, stands_for
 from adjit.transform.frontend.values.unions import Optional, Union, as_options, fitting, narrowed, not_none
 from adjit.transform.frontend.values.values import Value, dereference, describe
 from adjit.transform.frontend.walk.calls import attribute, call, takes_none
@@ -536,14 +536,14 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
         base = fitting(ctx, base, lambda option: _has_item(option, entries), *_LACKING)
         if isinstance(base, Union):
             return of_option(frame, base, lambda option: _item_of(frame, option, entries, mark))
-    if isinstance(base, GrowableList) and has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
+    if has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
         return field_of(ctx, base, entries[0].value)
     if isinstance(base, Container):
         return dicts_and_sets.item_of(frame, base, entries)
-    if isinstance(base, Static) and is_records(base):
+    if is_records(base):
         return part_of_records(ctx, base, entries)
     if stands_for(base, type) and issubclass(base.value, Enum):
-        names = [entry.value for entry in entries if isinstance(entry, Static)]
+        names = [*map(object_of, entries)]
         if len(names) != 1 or names[0] not in base.value.__members__:
             raise ctx.mismatch(
                 f"a subscript of {base.value.__name__} that is not the name of a member", "Write the name."
@@ -559,19 +559,17 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
         letters = item_at(frame, TupleValue(tuple(map(Static, base.value))), entries, "a string")
         if not isinstance(letters, TupleValue):
             return letters
-        known = [part.value for part in letters.items if isinstance(part, Static)]
-        assert len(known) == len(letters.items)
-        return Static("".join(known))
+        return Static("".join(map(object_of, letters.items)))
     if stands_for(base, re.Match):
         return fold(ctx, TEXTS, base.value.group, entries)
     if is_scalar(base) and all(e in (TupleValue(()), Static(Ellipsis)) for e in entries):
         # of NumPy's numbers, and of the elements that np.nditer gives
         return base
     if not is_array(base):
-        if isinstance(base, Static) and is_kernel(base.value):
-            return configured(frame, base.value, entries)
-        if isinstance(base, Static):
-            refuse_foreign(ctx, base.value)
+        known = object_of(base)
+        if is_kernel(known):
+            return configured(frame, known, entries)
+        refuse_foreign(ctx, known)
         raise ctx.unsupported(f"a subscript of {describe(base)}", "Index an array or a tuple.")
     return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))
 

@@ -45,7 +45,7 @@ from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, is
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.evaluation_order import stored_to
 from adjit.transform.frontend.values.frame import CallRaises, Context, Frame, LocalFunction, Names
-from adjit.transform.frontend.values.lists import List, TupleValue, is_list
+from adjit.transform.frontend.values.lists import List, TupleValue, is_list, list_in
 from adjit.transform.frontend.values.numbers import is_number
 from adjit.transform.frontend.values.ranges import ENDLESS, Range, Zip
 from adjit.transform.frontend.values.statics import Static, Stream, as_stream, object_of
@@ -540,15 +540,11 @@ def collected(frame: Frame, iterated: Value, each: Callable[[Value], Value] | No
         _append(frame, made, one if each is None else each(one))
 
     for_each(frame, iterated, add)
-    found = dereference(frame.env, made)
-    assert is_list(found)
-    return found
+    return list_in(dereference(frame.env, made))
 
 
 def _append(frame: Frame, cell: Value, one: Value) -> None:
-    target = dereference(frame.env, cell)
-    assert is_list(target)
-    append(frame, target, materialise(frame.ctx, one))
+    append(frame, list_in(dereference(frame.env, cell)), materialise(frame.ctx, one))
 
 
 UNROLLED = 16  # trips of a comprehension that is written out
