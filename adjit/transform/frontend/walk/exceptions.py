@@ -447,11 +447,7 @@ def _only_raises(frame: Frame, handler: Handler) -> dict[type[BaseException] | N
         if isinstance(raised, cst.Name) and raised.value in frame.local_names:
             return None
         kind = evaluate(frame, raised)
-        if (
-            not isinstance(kind, Static)
-            or not isinstance(kind.value, type)
-            or not issubclass(kind.value, BaseException)
-        ):
+        if not stands_for(kind, type) or not issubclass(kind.value, BaseException):
             return None
         args = each.exc.args if isinstance(each.exc, cst.Call) else ()
         found[kind.value] = tuple(_written(argument.value) for argument in args)

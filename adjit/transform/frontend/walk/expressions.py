@@ -101,29 +101,27 @@ Facts = Mapping[str, Value]
 def facts(frame: Frame, node: cst.BaseExpression) -> tuple[Facts, Facts]:
     """What variables that may be None, or of several classes, are where a condition holds that was just evaluated, and
     where it does not."""
-    if isinstance(node, cst.Call):
-        return _of_class(frame, node)
-    if isinstance(node, cst.Name | cst.NamedExpr):
-        name = _variable(node)
-        known = _without_none(frame.ctx, frame.env.get(name))
-        return ({}, {}) if known is None else ({name: known}, {})
-    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
-        return facts(frame, node.expression)[::-1]
-    if isinstance(node, cst.BooleanOperation):
-        one, other = facts(frame, node.left), facts(frame, node.right)
-        is_and = isinstance(node.operator, cst.And)
-        return ({**one[0], **other[0]}, {}) if is_and else ({}, {**one[1], **other[1]})
-    if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1 or not _variable(node.left):
-        return {}, {}
-    (target,) = node.comparisons
-    name = _variable(node.left)
-    known = _without_none(frame.ctx, frame.env.get(name))
-    if known is None or not isinstance(target.comparator, cst.Name) or target.comparator.value != "None":
-        return {}, {}
-    sides: tuple[Facts, Facts] = {name: known}, {name: Static(None)}
-    if isinstance(target.operator, cst.IsNot | cst.NotEqual):
-        return sides
-    return sides[::-1] if isinstance(target.operator, cst.Is | cst.Equal) else ({}, {})
+    match node:
+        case cst.Call():
+            return _of_class(frame, node)
+        case cst.Name() | cst.NamedExpr():
+            name = _variable(node)
+            known = _without_none(frame.ctx, frame.env.get(name))
+            return ({}, {}) if known is None else ({name: known}, {})
+        case cst.UnaryOperation(operator=cst.Not()):
+            return facts(frame, node.expression)[::-1]
+        case cst.BooleanOperation(operator=combining):
+            one, other = facts(frame, node.left), facts(frame, node.right)
+            is_and = isinstance(combining, cst.And)
+            return ({**one[0], **other[0]}, {}) if is_and else ({}, {**one[1], **other[1]})
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(comparator=cst.Name(value="None"), operator=compared)]):
+            name = _variable(node.left)
+            known = _without_none(frame.ctx, frame.env.get(name))
+            if known is not None and isinstance(compared, cst.IsNot | cst.NotEqual):
+                return {name: known}, {name: Static(None)}
+            if known is not None and isinstance(compared, cst.Is | cst.Equal):
+                return {name: Static(None)}, {name: known}
+    return {}, {}
 
 
 def _variable(node: cst.BaseExpression) -> str:

@@ -894,22 +894,19 @@ def _del(frame: Frame, node: cst.Del) -> None:
     is_many = isinstance(node.target, cst.Tuple)
     targets = [e.value for e in node.target.elements] if isinstance(node.target, cst.Tuple) else [node.target]
     for target in targets:
-        if isinstance(target, cst.Subscript):
-            container = evaluate(frame, target.value)
-            if is_mutable(container):
+        match target:
+            case cst.Subscript(value=owner) if is_mutable(container := evaluate(frame, owner)):
                 dicts_and_sets.delete(frame, container, subscript_entries(frame, target))
-                continue
-        if isinstance(target, cst.Attribute):
-            delete_attribute(frame, evaluate(frame, target.value), Static(target.attr.value))
-            continue
-        if not isinstance(target, cst.Name):
-            what = "`del` of something that is not a name"
-            raise frame.ctx.unsupported(what, "Leave it out.", node=target if is_many else node)
-        if frame.lookup(target.value) is None:
-            raise frame.ctx.unsupported(
-                f"`{target.value}` is not defined", "Leave it out, or assign it first.", node=target
-            )
-        frame.store(target.value, Poison("", is_deleted=True))
+            case cst.Attribute(value=owner, attr=name):
+                delete_attribute(frame, evaluate(frame, owner), Static(name.value))
+            case cst.Name(value=name):
+                if frame.lookup(name) is None:
+                    what = f"`{name}` is not defined"
+                    raise frame.ctx.unsupported(what, "Leave it out, or assign it first.", node=target)
+                frame.store(name, Poison("", is_deleted=True))
+            case _:
+                what = "`del` of something that is not a name"
+                raise frame.ctx.unsupported(what, "Leave it out.", node=target if is_many else node)
 
 
 _COMPILERS = (numba.jit, numba.njit)
