@@ -21,7 +21,7 @@ from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.cells import Ref
 from adjit.transform.frontend.values.dictionaries import Record, RuntimeDict, as_table, open_reference
 from adjit.transform.frontend.values.frame import Context
-from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue
+from adjit.transform.frontend.values.lists import GrowableList, TupleValue, list_in
 from adjit.transform.frontend.values.numbers import Complex
 from adjit.transform.frontend.values.statics import Static, may_be_chosen
 from adjit.transform.frontend.values.structures import apart, joint
@@ -148,31 +148,32 @@ def _place_in(options: Sequence[Structure], option: Structure) -> int | None:
 
 def leaves_as(ctx: Context, shape: Structure, value: Value) -> list[ir.Operand] | None:
     """The operands of a value put together like `shape`, real numbers taken as complex ones; None if it cannot be."""
-    if isinstance(shape, Union):
-        return _leaves_of_chosen(ctx, shape, value)
-    if isinstance(shape, Optional):
-        if value == Static(None):
-            return [ir.boolean(False), *[NOTHING] * leaf_count(shape.value)]
-        there, held = (value.is_there, value.value) if isinstance(value, Optional) else (ir.boolean(True), value)
-        inner = leaves_as(ctx, shape.value, held)
-        return inner if inner is None else [there, *inner]
-    if isinstance(shape, RuntimeDict):
-        value = as_table(value)
-        inner = leaves_as(ctx, shape.items, value.items)
-        return inner if inner is None or value.limit is None else [*inner, value.limit]
-    if isinstance(shape, GrowableList):
-        assert isinstance(value, List)
-        if isinstance(value, TupleValue) and not value.items:
-            return [*[EMPTY] * leaf_count(shape.item), ir.integer(0)]
-        return leaves_of(lists.grown(ctx, value, shape.item))
-    if isinstance(value, TupleValue | Record):
-        found = [leaves_as(ctx, part, item) for part, item in zip(shape.items, value.items, strict=True)]
-        return None if None in found else [leaf for leaves in found for leaf in leaves or ()]
-    if not isinstance(shape, Complex) or not isinstance(value, ir.Operand):
-        return leaves_of(value)
-    if isinstance(value.type, types.Array):
-        return None
-    return [value, typed_const(0.0, value.type if isinstance(value.type, types.Float) else types.float64)]
+    inner: list[ir.Operand] | None
+    match shape, value:
+        case Union(), _:
+            return _leaves_of_chosen(ctx, shape, value)
+        case Optional(value=held), Static(value=None):
+            return [ir.boolean(False), *[NOTHING] * leaf_count(held)]
+        case Optional(value=held), _:
+            there, given = (value.is_there, value.value) if isinstance(value, Optional) else (ir.boolean(True), value)
+            inner = leaves_as(ctx, held, given)
+            return inner if inner is None else [there, *inner]
+        case RuntimeDict(), _:
+            table = as_table(value)
+            inner = leaves_as(ctx, shape.items, table.items)
+            return inner if inner is None or table.limit is None else [*inner, table.limit]
+        case GrowableList(item=item), TupleValue(items=()):
+            return [*[EMPTY] * leaf_count(item), ir.integer(0)]
+        case GrowableList(item=item), _:
+            return leaves_of(lists.grown(ctx, list_in(value), item))
+        case _, TupleValue(items=items) | Record(items=items):
+            found = [leaves_as(ctx, part, item) for part, item in zip(shape.items, items, strict=True)]
+            return None if None in found else [leaf for leaves in found for leaf in leaves or ()]
+        case Complex(), ir.Var(type=kind) | ir.Const(type=kind):
+            if isinstance(kind, types.Array):
+                return None
+            return [value, typed_const(0.0, kind if isinstance(kind, types.Float) else types.float64)]
+    return leaves_of(value)
 
 
 def note_escapes(ctx: Context, shape: Structure, value: Value) -> None:

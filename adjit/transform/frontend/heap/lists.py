@@ -36,7 +36,7 @@ from adjit.transform.frontend.values.frame import ANYWHERE, ITEM, ITEMS, KEPT, C
 from adjit.transform.frontend.values.invariant_extents import varies
 from adjit.transform.frontend.values.lists import ROW, GrowableList, List, Ragged, Row, TupleValue, is_list, items_in
 from adjit.transform.frontend.values.numbers import Complex, Flat, Number, dtype, is_array, is_number, operands_in
-from adjit.transform.frontend.values.statics import Static
+from adjit.transform.frontend.values.statics import Static, StringArray
 from adjit.transform.frontend.values.structures import is_put_together, item_apart, item_of, joint
 from adjit.transform.frontend.values.values import (
     LEAF,
@@ -69,18 +69,19 @@ def elements(ctx: Context, value: Value) -> Value:
 
 def contents(ctx: Context, value: Value) -> Value:
     """What a loop over a value runs over: of a dictionary its keys, of a queue its items, of `x.flat` the vector."""
-    if isinstance(value, Flat):
-        return value.array
-    if is_texts(value):
-        return items_of_texts(ctx, value)
+    match value:
+        case Flat(array=array):
+            return array
+        case Static(value=StringArray()):
+            return items_of_texts(ctx, value)
+        case RuntimeDict(kind="dict"):
+            return value.view("keys")
+        case RuntimeDict(kind="iterator"):
+            raise ctx.unsupported("an iterator in this place", "Loop over it, call next, or make a list of it.")
+        case RuntimeDict(kind="deque", items=items):
+            return items.known_by(None)
     if not isinstance(value, RuntimeDict):
         return value
-    if value.kind == "dict":
-        return value.view("keys")
-    if value.kind == "iterator":
-        raise ctx.unsupported("an iterator in this place", "Loop over it, call next, or make a list of it.")
-    if value.kind == "deque":
-        return value.items.known_by(None)
     known = set_order(value)
     if known is None:
         raise ctx.unsupported(

@@ -160,19 +160,20 @@ def mutate(frame: Frame, value: State, state: State, what: str, keeps_places: bo
     keeps_places: the items that it had are where they were.
     """
     cell = value.cell
-    if isinstance(cell, ItemRef):
-        sees_change(frame, value, state)
-        _change_item(frame, value, cell, state, what)
-        return
-    if isinstance(cell, View):
-        owner = state_of(frame, cell.cell)
-        if not isinstance(state, Record) or not isinstance(owner, Record):
-            raise frame.ctx.mismatch(f"{what} of a view of a dictionary", "Make a list of it: `list(...)`.")
-        mutate(frame, owner, dataclasses.replace(owner, keys=state.keys, items=state.items), what)
-        return
-    if not isinstance(cell, Ref):
-        if cell is not None and not frame.ctx.assumed.keeps_chosen:
+    match cell:
+        case ItemRef():
+            sees_change(frame, value, state)
+            _change_item(frame, value, cell, state, what)
+            return
+        case View():
+            owner = state_of(frame, cell.cell)
+            if not isinstance(state, Record) or not isinstance(owner, Record):
+                raise frame.ctx.mismatch(f"{what} of a view of a dictionary", "Make a list of it: `list(...)`.")
+            mutate(frame, owner, dataclasses.replace(owner, keys=state.keys, items=state.items), what)
+            return
+        case Copied() if not frame.ctx.assumed.keeps_chosen:
             raise Restart(keeps_chosen=True)
+    if not isinstance(cell, Ref):
         raise frame.ctx.unsupported(
             f"{what} of {describe(value)} without a name",
             "Create a new one: `new = [*old, x]`, `new = {**old, 'key': x}`.",

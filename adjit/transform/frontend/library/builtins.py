@@ -358,29 +358,28 @@ def iteration(frame: Frame, iterated: Value) -> tuple[Range, Callable[[ir.Operan
 
 def length(frame: Frame, iterated: Value) -> ir.Operand:
     ctx = frame.ctx
-    if is_records(iterated):
-        return rows(ctx, iterated).count
-    if isinstance(iterated, Zip):
-        lengths = [length(frame, p) for p in iterated.parts if p is not None]
-        shortest = lengths[0]
-        for other in lengths[1:]:
-            shortest = shortest if other == shortest else scalars.scalar(ctx, min, (shortest, other), "n")
-        return shortest
-    if isinstance(iterated, NdIndex):
-        count: ir.Operand = ir.integer(1)
-        for k, extent in enumerate(iterated.shape):
-            count = extent if k == 0 else scalars.scalar(ctx, operator.mul, (count, extent), "size")
-        return count
-    if isinstance(iterated, Range):
-        span = scalars.scalar(ctx, operator.sub, (iterated.stop, iterated.start))
-        ahead = scalars.scalar(ctx, operator.add, (span, iterated.step))
-        sign = complexes.branch(
-            ctx, scalars.scalar(ctx, operator.gt, (iterated.step, ir.integer(0))),
-            lambda: ir.integer(-1), lambda: ir.integer(1), "sign",
-        )  # fmt: skip
-        ahead = scalars.scalar(ctx, operator.add, (ahead, sign))
-        count = scalars.scalar(ctx, operator.floordiv, (ahead, iterated.step))
-        return scalars.scalar(ctx, max, (count, ir.integer(0)), "n")
+    match iterated:
+        case Static() if is_records(iterated):
+            return rows(ctx, iterated).count
+        case Zip(parts=parts):
+            lengths = [length(frame, p) for p in parts if p is not None]
+            shortest = lengths[0]
+            for other in lengths[1:]:
+                shortest = shortest if other == shortest else scalars.scalar(ctx, min, (shortest, other), "n")
+            return shortest
+        case NdIndex(shape=shape):
+            count: ir.Operand = ir.integer(1)
+            for k, extent in enumerate(shape):
+                count = extent if k == 0 else scalars.scalar(ctx, operator.mul, (count, extent), "size")
+            return count
+        case Range(start=start, stop=stop, step=step):
+            span = scalars.scalar(ctx, operator.sub, (stop, start))
+            ahead = scalars.scalar(ctx, operator.add, (span, step))
+            is_up = scalars.scalar(ctx, operator.gt, (step, ir.integer(0)))
+            sign = complexes.branch(ctx, is_up, lambda: ir.integer(-1), lambda: ir.integer(1), "sign")
+            ahead = scalars.scalar(ctx, operator.add, (ahead, sign))
+            count = scalars.scalar(ctx, operator.floordiv, (ahead, step))
+            return scalars.scalar(ctx, max, (count, ir.integer(0)), "n")
     known = known_items(frame, iterated)
     if known is not None:
         return ir.integer(len(known))
@@ -444,19 +443,15 @@ def _slice_of_range(frame: Frame, whole: Range, start: ir.Operand | None, stop: 
 
 def item_at(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
     ctx = frame.ctx
-    if isinstance(iterated, Zip):
-        parts: list[Value] = []
-        for p in iterated.parts:
-            if p is not None:
-                parts.append(item_at(frame, p, counter))
-            else:
-                parts.append(_number(ctx, iterated, counter))
-        return TupleValue(tuple(parts))
-    if isinstance(iterated, NdIndex):
-        return _at_place(ctx, iterated, counter)
-    if isinstance(iterated, Range):
-        moved = scalars.scalar(ctx, operator.mul, (counter, iterated.step))
-        return scalars.scalar(ctx, operator.add, (iterated.start, moved))
+    match iterated:
+        case Zip(parts=parts):
+            items = (_number(ctx, iterated, counter) if p is None else item_at(frame, p, counter) for p in parts)
+            return TupleValue(tuple(items))
+        case NdIndex():
+            return _at_place(ctx, iterated, counter)
+        case Range(start=start, step=step):
+            moved = scalars.scalar(ctx, operator.mul, (counter, step))
+            return scalars.scalar(ctx, operator.add, (start, moved))
     iterated = current_view(frame, iterated) if isinstance(iterated, TupleValue) else iterated
     known = known_items(frame, iterated)
     if known is not None:
@@ -486,12 +481,13 @@ def known_items(frame: Frame, iterated: Value) -> Sequence[Value] | None:
     """All that a loop runs over, where that is tuples, and their numbers; else None."""
     ctx = frame.ctx
     iterated = contents(ctx, members_of(ctx, unwrap(ctx, iterated)))
-    if isinstance(iterated, TupleValue):
-        return iterated.items
-    if isinstance(iterated, KnownDict):
-        return tuple(wrap(ctx, key) for key in iterated.keys)
-    if stands_for(iterated, str):
-        return tuple(map(Static, iterated.value))
+    match iterated:
+        case TupleValue(items=items):
+            return items
+        case KnownDict(keys=keys):
+            return tuple(wrap(ctx, key) for key in keys)
+        case Static(value=str() as text):
+            return tuple(map(Static, text))
     if not isinstance(iterated, Zip):
         return None
     columns = [p if p is None else known_items(frame, p) for p in iterated.parts]

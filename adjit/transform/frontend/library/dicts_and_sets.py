@@ -61,15 +61,7 @@ from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Re
 from adjit.transform.frontend.values.elementwise import materialise
 from adjit.transform.frontend.values.fold import execute, members_in
 from adjit.transform.frontend.values.frame import Context, Frame, as_index
-from adjit.transform.frontend.values.lists import (
-    GrowableList,
-    List,
-    TupleValue,
-    is_list,
-    is_tuple,
-    items_or_one,
-    list_in,
-)
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_tuple, items_or_one, list_in
 from adjit.transform.frontend.values.numbers import dtype, is_array, is_number, is_numeric
 from adjit.transform.frontend.values.ranges import SliceValue
 from adjit.transform.frontend.values.statics import Static, stands_for
@@ -319,18 +311,19 @@ def _stored(
 
 def delete(frame: Frame, owner: Value, entries: Sequence[Value]) -> None:
     """`del owner[entries]`."""
-    if is_keyed(owner) and as_table(owner).kind == "dict":
-        method(frame, owner, "pop", [_entry(entries)], {})
-    elif isinstance(owner, RuntimeDict) and owner.kind == "deque":
-        _on_list(frame, owner, lambda items: delete(frame, items, entries))
-    elif isinstance(owner, Instance):
-        call_method(frame, owner, "__delitem__", [_entry(entries)], {})
-    elif is_list(owner) and len(entries) == 1 and is_number(entries[0]):
-        list_method(frame, owner, "pop", entries, {})
-    elif is_list(owner) and len(entries) == 1 and isinstance(entries[0], SliceValue):
-        mutate(frame, owner, part_replaced(frame, owner, entries[0].span, TupleValue((), is_list=True)), "`del`")
-    else:
-        raise frame.ctx.unsupported(f"`del` of an item of {describe(owner)}", "Create a new one without it.")
+    match owner, list(entries):
+        case KnownDict() | RuntimeDict(kind="dict"), _:
+            method(frame, owner, "pop", [_entry(entries)], {})
+        case RuntimeDict(kind="deque"), _:
+            _on_list(frame, owner, lambda items: delete(frame, items, entries))
+        case Instance(), _:
+            call_method(frame, owner, "__delitem__", [_entry(entries)], {})
+        case TupleValue(is_list=True) | GrowableList(), [SliceValue(span=span)]:
+            mutate(frame, owner, part_replaced(frame, owner, span, TupleValue((), is_list=True)), "`del`")
+        case TupleValue(is_list=True) | GrowableList(), [entry] if is_number(entry):
+            list_method(frame, owner, "pop", entries, {})
+        case _:
+            raise frame.ctx.unsupported(f"`del` of an item of {describe(owner)}", "Create a new one without it.")
 
 
 # -------------------------------------------------------------------------------------------------------------- methods

@@ -27,9 +27,9 @@ from adjit.runtime.backend.objects import (
 from adjit.transform import ir
 from adjit.transform.frontend.values.elementwise import converted
 from adjit.transform.frontend.values.frame import Context, Frame
-from adjit.transform.frontend.values.lists import Fields, TupleValue, is_tuple
+from adjit.transform.frontend.values.lists import Fields, TupleValue
 from adjit.transform.frontend.values.numbers import Complex, dtype, is_array, is_scalar, ndim
-from adjit.transform.frontend.values.statics import Static, is_none, stands_for
+from adjit.transform.frontend.values.statics import Static
 from adjit.transform.frontend.values.values import Value, describe
 from adjit.transform.ir.types import tuple_parts, tuple_type
 from adjit.transform.source.callables import python_function
@@ -48,23 +48,23 @@ class Callback:
 
 def type_of_value(value: Value) -> types.Type | None:
     """numba's type of what a call is made with; None where that is not known."""
-    if isinstance(value, ir.Operand):
-        return value.type
-    if isinstance(value, Complex):
-        part = value.real.type
-        return part.copy(dtype=dtype(value)) if isinstance(part, types.Array) else dtype(value)
-    if is_tuple(value):
-        items = [type_of_value(item) for item in value.items]
-        known = [item for item in items if item is not None]
-        if len(known) < len(items):
-            return None
-        if isinstance(value.fields, Fields):
-            return types.NamedTuple(known, value.fields.of)  # type: ignore[no-untyped-call]
-        return tuple_type(known)
-    if is_none(value):
-        return types.none
-    if stands_for(value, str):
-        return types.StringLiteral(value.value)
+    match value:
+        case ir.Var(type=kind) | ir.Const(type=kind):
+            return kind
+        case Complex(real=real):
+            return real.type.copy(dtype=dtype(value)) if isinstance(real.type, types.Array) else dtype(value)
+        case TupleValue(is_list=False, fields=fields):
+            items = [type_of_value(item) for item in value.items]
+            known = [item for item in items if item is not None]
+            if len(known) < len(items):
+                return None
+            if isinstance(fields, Fields):
+                return types.NamedTuple(known, fields.of)  # type: ignore[no-untyped-call]
+            return tuple_type(known)
+        case Static(value=None):
+            return types.none
+        case Static(value=str() as text):
+            return types.StringLiteral(text)
     if isinstance(value, Static) and callable(value.value):
         try:
             found: types.Type = typeof(value.value)  # type: ignore[no-untyped-call]
@@ -139,19 +139,20 @@ def returned(ctx: Context, source: FunctionSource, result: types.Type | None, va
 
 def cast(ctx: Context, value: Value, kind: types.Type, what: str) -> Value:
     """The value where one of a type is declared; `what` it is to the user."""
-    if isinstance(kind, types.Optional):
-        return value if value == Static(None) else cast(ctx, value, kind.type, what)
-    if is_scalar(value) and isinstance(kind, types.Number | types.Boolean):
-        return converted(ctx, value, kind)
-    if isinstance(kind, types.Literal | types.Omitted | types.NoneType | types.UnicodeType | types.Dispatcher):
-        return value
-    if isinstance(kind, types.Array) and is_array(value) and (dtype(value), ndim(value)) == (kind.dtype, kind.ndim):
-        return value
-    if isinstance(kind, types.BaseTuple) and isinstance(value, TupleValue) and len(value.items) == len(kind):
-        parts = zip(value.items, tuple_parts(kind), strict=True)
-        return dataclasses.replace(value, items=tuple(cast(ctx, one, part, what) for one, part in parts))
-    if isinstance(kind, types.FunctionType) and isinstance(value, Static):
-        return Static(Callback(value.value, tuple(kind.signature.args), kind.signature.return_type))
+    match kind:
+        case types.Optional():
+            return value if value == Static(None) else cast(ctx, value, kind.type, what)
+        case types.Number() | types.Boolean() if is_scalar(value):
+            return converted(ctx, value, kind)
+        case types.Literal() | types.Omitted() | types.NoneType() | types.UnicodeType() | types.Dispatcher():
+            return value
+        case types.Array() if is_array(value) and (dtype(value), ndim(value)) == (kind.dtype, kind.ndim):
+            return value
+        case types.BaseTuple() if isinstance(value, TupleValue) and len(value.items) == len(kind):
+            parts = zip(value.items, tuple_parts(kind), strict=True)
+            return dataclasses.replace(value, items=tuple(cast(ctx, one, part, what) for one, part in parts))
+        case types.FunctionType() if isinstance(value, Static):
+            return Static(Callback(value.value, tuple(kind.signature.args), kind.signature.return_type))
     raise ctx.unsupported(
         f"{describe(value)} for {what}, which is declared as {kind}",
         "Declare numbers, arrays or tuples of them, or leave the types out.",

@@ -471,20 +471,20 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
     ctx = frame.ctx
     if is_scalar(value):
         return complexes.truth(ctx, value)
-    if isinstance(value, Instance):
-        asked = next((name for name in ("__bool__", "__len__") if is_defined(class_of(value.of), name)), None)
-        return ir.boolean(True) if asked is None else truth(frame, call_method(frame, value, asked, [], {}))
-    if isinstance(value, Container) and (count := value.length()) is not None:
-        return scalars.scalar(ctx, operator.gt, (count, ir.integer(0)))
-    if isinstance(value, Union):
-        if all(isinstance(option, Static) for option in value.options):
-            return holds_for(ctx, value, lambda option: bool(object_of(option)))
-        return of_option(frame, value, functools.partial(truth, frame))
-    if isinstance(value, Optional):
-        held = value.value
-        return both(frame, value.is_there, lambda: truth(frame, held))
-    if isinstance(value, Static):
-        return ir.boolean(bool(value.value))
+    match value:
+        case Instance(of=kind):
+            asked = next((name for name in ("__bool__", "__len__") if is_defined(class_of(kind), name)), None)
+            return ir.boolean(True) if asked is None else truth(frame, call_method(frame, value, asked, [], {}))
+        case Container():
+            return scalars.scalar(ctx, operator.gt, (value.length(), ir.integer(0)))
+        case Union(options=options):
+            if all(isinstance(option, Static) for option in options):
+                return holds_for(ctx, value, lambda option: bool(object_of(option)))
+            return of_option(frame, value, functools.partial(truth, frame))
+        case Optional(is_there=is_there, value=held):
+            return both(frame, is_there, lambda: truth(frame, held))
+        case Static(value=known):
+            return ir.boolean(bool(known))
     raise ctx.unsupported(
         "an array as a condition", "Use .any() or .all(), or np.where.", why="The truth value of an array is ambiguous."
     )
@@ -523,28 +523,30 @@ def _are_one_object(one: Value, other: Value) -> bool:
 
 def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
     one, other = (left, right) if isinstance(left, Union | Optional) else (right, left)
-    if isinstance(one, Union) and isinstance(other, Static):
-        return holds_for(frame.ctx, one, functools.partial(_are_one_object, other))
-    if isinstance(one, Union):
-        return truth(frame, of_option(frame, one, lambda option: _is_same(frame, option, other)))
-    if isinstance(one, Optional):
-        if other != Static(None):
+    match one, other:
+        case Union(), Static():
+            return holds_for(frame.ctx, one, functools.partial(_are_one_object, other))
+        case Union(), _:
+            return truth(frame, of_option(frame, one, lambda option: _is_same(frame, option, other)))
+        case Optional(is_there=is_there), Static(value=None):
+            return scalars.negated(frame.ctx, is_there)
+        case Optional(), _:
             raise frame.ctx.unsupported("`is` between values", "Use `is` with None, and `==` for numbers.")
-        return scalars.negated(frame.ctx, one.is_there)
-    if isinstance(left, Static) or isinstance(right, Static):
-        return ir.boolean(_are_one_object(left, right))
-    if isinstance(left, ir.Const) and isinstance(right, ir.Const):
-        return ir.boolean(left == right)
+        case (Static(), _) | (_, Static()):
+            return ir.boolean(_are_one_object(left, right))
+        case ir.Const(), ir.Const():
+            return ir.boolean(left == right)
     if left == right and not isinstance(left, Container):
         return ir.boolean(True)
     here, there = (side.cell if is_mutable(side) else None for side in (left, right))
-    if isinstance(here, Ref) and isinstance(there, Ref):
-        known = frame.ctx.arguments.same
-        is_one = here in known and there in known and known[here][0] == known[there][0]
-        return ir.boolean(is_one or here == there)
-    if isinstance(here, ItemRef) and here.is_beside(there) and not frame.ctx.heap.items_are_shared:
-        # none of the items of a list stands in it twice
-        return scalars.scalar(frame.ctx, operator.eq, (here.index, there.index), "is_same")
+    match here, there:
+        case Ref(), Ref():
+            known = frame.ctx.arguments.same
+            is_one = here in known and there in known and known[here][0] == known[there][0]
+            return ir.boolean(is_one or here == there)
+        case ItemRef(), ItemRef() if here.is_beside(there) and not frame.ctx.heap.items_are_shared:
+            # none of the items of a list stands in it twice
+            return scalars.scalar(frame.ctx, operator.eq, (here.index, there.index), "is_same")
     is_of_two_kinds = type(left) is not type(right) and (isinstance(left, Container) or isinstance(right, Container))
     if not frame.ctx.assumed.keeps_chosen and is_mutable(left) and is_mutable(right):
         raise Restart(keeps_chosen=True)

@@ -37,7 +37,7 @@ from adjit.transform.frontend.values.fold import constant, execute, is_constant,
 from adjit.transform.frontend.values.frame import Context, Frame, wrap
 from adjit.transform.frontend.values.lists import Fields, TupleValue, is_list, items_or_one
 from adjit.transform.frontend.values.numbers import is_array
-from adjit.transform.frontend.values.statics import Method, Static, object_of, stands_for
+from adjit.transform.frontend.values.statics import Method, Static, StringArray, object_of, stands_for
 from adjit.transform.frontend.values.unions import Optional
 from adjit.transform.frontend.values.values import Kind, Value, dereference, describe
 from adjit.transform.ir.types import is_integer
@@ -59,16 +59,15 @@ from adjit.transform.source.structures import Unread
 
 def unwrap(ctx: Context, value: Value) -> Value:
     """A list, a dictionary, a set or a queue from outside as what is in it."""
-    if not isinstance(value, Static):
-        return value
-    if is_texts(value):
-        return items_of_texts(ctx, value)
-    if isinstance(value.value, list):
-        return TupleValue(tuple(wrap(ctx, one) for one in value.value), is_list=True)
-    if isinstance(value.value, set | frozenset | collections.deque):
-        return TupleValue(tuple(wrap(ctx, one) for one in value.value))
-    if type(value.value) in (dict, collections.OrderedDict, MappingProxyType):
-        return KnownDict(tuple(value.value), tuple(wrap(ctx, one) for one in value.value.values()))
+    match value:
+        case Static(value=StringArray()):
+            return items_of_texts(ctx, value)
+        case Static(value=list() as known):
+            return TupleValue(tuple(wrap(ctx, one) for one in known), is_list=True)
+        case Static(value=set() | frozenset() | collections.deque() as known):
+            return TupleValue(tuple(wrap(ctx, one) for one in known))
+        case Static(value=known) if type(known) in (dict, collections.OrderedDict, MappingProxyType):
+            return KnownDict(tuple(known), tuple(wrap(ctx, one) for one in known.values()))
     return value
 
 
@@ -262,13 +261,13 @@ def attribute_of_class(frame: Frame, owner: Value, own: type, name: str) -> Valu
     """`owner.name`, of what its class has."""
     ctx = frame.ctx
     thing = static_attribute(own, name, None)
-    if isinstance(thing, property | functools.cached_property):
-        getter = thing.fget if isinstance(thing, property) else thing.func
-        return ctx.call(frame, Static(getter), [owner], {})
-    if isinstance(thing, staticmethod | classmethod):
-        return Static(read_attribute(own, name))
-    if isinstance(thing, functools._lru_cache_wrapper):
-        return Static(Partial(Static(under_cache(thing)), (owner,), {}))
+    match thing:
+        case property(fget=getter) | functools.cached_property(func=getter):
+            return ctx.call(frame, Static(getter), [owner], {})
+        case staticmethod() | classmethod():
+            return Static(read_attribute(own, name))
+        case functools._lru_cache_wrapper():
+            return Static(Partial(Static(under_cache(thing)), (owner,), {}))
     if isinstance(thing, FunctionType) or thing is None or hasattr(type(thing), "__get__"):
         return Method(owner, name)
     return wrap(ctx, thing)

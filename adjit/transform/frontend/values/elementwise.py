@@ -223,12 +223,13 @@ def expression(
 
 def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) -> Value:
     """A lazy expression as a fresh array, also inside what is called or iterated over later; anything else as it is."""
-    if isinstance(value, Method):
-        return Method(materialise(ctx, value.owner), value.name)
-    if isinstance(value, Zip):
-        return Zip(tuple(p if p is None else materialise(ctx, p) for p in value.parts), value.first)
-    if isinstance(value, NdIndex):
-        return NdIndex(value.shape, tuple(materialise(ctx, a) for a in value.arrays), value.has_index)
+    match value:
+        case Method(owner=owner, name=called):
+            return Method(materialise(ctx, owner), called)
+        case Zip(parts=parts, first=first):
+            return Zip(tuple(p if p is None else materialise(ctx, p) for p in parts), first)
+        case NdIndex(shape=shape, arrays=held, has_index=has_index):
+            return NdIndex(shape, tuple(materialise(ctx, a) for a in held), has_index)
     if not isinstance(value, Lazy):
         return value
     out = copied(ctx, value, name, user)

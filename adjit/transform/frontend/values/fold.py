@@ -54,21 +54,22 @@ def constant(value: Value, refused: Callable[[Value], Exception] = Unknown, is_f
     is_frozen: as a key of a dictionary, or for what might change a list: lists as tuples, and no dictionaries, slices
     and complex numbers.
     """
-    if isinstance(value, Static | ir.Const):
-        return value.value.array if isinstance(value.value, StringArray) else value.value
-    if isinstance(value, TupleValue):
-        items = [constant(one, refused, is_frozen) for one in value.items]
-        kind = value.fields.of if isinstance(value.fields, Fields) and not is_frozen else tuple
-        return items if value.is_list and not is_frozen else tuple.__new__(kind, items)
-    if is_frozen:
-        raise refused(value)
-    if isinstance(value, KnownDict):
-        return {key: constant(one, refused) for key, one in zip(value.keys, value.items, strict=True)}
-    if isinstance(value, SliceValue):
-        ends = (value.span.start, value.span.stop, value.span.step)
-        return slice(*(None if end is None else constant(end, refused) for end in ends))
-    if isinstance(value, Complex) and isinstance(value.real, ir.Const) and isinstance(value.imag, ir.Const):
-        return value.real.value + 1j * value.imag.value
+    match value:
+        case Static(value=StringArray(array=array)):
+            return array
+        case Static() | ir.Const():
+            return value.value
+        case TupleValue(fields=fields):
+            items = [constant(one, refused, is_frozen) for one in value.items]
+            kind = fields.of if isinstance(fields, Fields) and not is_frozen else tuple
+            return items if value.is_list and not is_frozen else tuple.__new__(kind, items)
+        case KnownDict() if not is_frozen:
+            return {key: constant(one, refused) for key, one in zip(value.keys, value.items, strict=True)}
+        case SliceValue(span=span) if not is_frozen:
+            ends = (span.start, span.stop, span.step)
+            return slice(*(None if end is None else constant(end, refused) for end in ends))
+        case Complex(real=ir.Const(value=real), imag=ir.Const(value=imag)) if not is_frozen:
+            return real + 1j * imag
     raise refused(value)
 
 

@@ -453,22 +453,21 @@ def wrap(ctx: Context, thing: Any) -> Value:
     is_plain = not ctx.frames or not (ctx.frames[-1].is_compiled or ctx.frames[-1].is_rule)
     if is_plain and (is_container or isinstance(thing, np.ndarray)):
         memory_read(thing)
-    if isinstance(thing, complex | np.complexfloating):
-        part = type_of(thing.real)
-        return Complex(typed_const(float(thing.real), part), typed_const(float(thing.imag), part))
-    if isinstance(thing, tuple) and not isinstance(thing, time.struct_time):
-        return TupleValue(tuple(wrap(ctx, part) for part in thing), fields=fields_of(type(thing)))
-    if isinstance(thing, np.ndarray):
-        if thing.dtype.names or thing.dtype.kind == "U":
-            return Static(thing if thing.dtype.names else StringArray(thing))
-        type_ = _type_of_array(ctx, thing)
-        if isinstance(type_.dtype, types.Complex):
-            return _parts(ctx, thing)
-        return ir.Const(thing, type_)
-    if isinstance(thing, np.str_):
-        return Static(str(thing))
-    if isinstance(thing, slice) and all(isinstance(e, int | np.integer | None) for e in _ends(thing)):
-        return SliceValue(ir.Span(*(None if end is None else ir.integer(int(end)) for end in _ends(thing))))
+    match thing:
+        case complex() | np.complexfloating():
+            part = type_of(thing.real)
+            return Complex(typed_const(float(thing.real), part), typed_const(float(thing.imag), part))
+        case tuple() if not isinstance(thing, time.struct_time):
+            return TupleValue(tuple(wrap(ctx, part) for part in thing), fields=fields_of(type(thing)))
+        case np.ndarray(dtype=dtype):
+            if dtype.names or dtype.kind == "U":
+                return Static(thing if dtype.names else StringArray(thing))
+            type_ = _type_of_array(ctx, thing)
+            return _parts(ctx, thing) if isinstance(type_.dtype, types.Complex) else ir.Const(thing, type_)
+        case np.str_():
+            return Static(str(thing))
+        case slice() if all(isinstance(e, int | np.integer | None) for e in _ends(thing)):
+            return SliceValue(ir.Span(*(None if end is None else ir.integer(int(end)) for end in _ends(thing))))
     known = known_by(thing)
     if known:
         return Instance(tuple(known), tuple(wrap(ctx, part) for part in known.values()), of=type(thing))

@@ -165,34 +165,34 @@ from adjit.transform.source.syntax import parts_are_read
 def attribute(frame: Frame, owner: Value, name: str) -> Value:
     """`owner.name`."""
     ctx = frame.ctx
-    if isinstance(owner, Static):
-        return _attribute_of_known(frame, owner, name)
-    if isinstance(owner, Record):
-        return attribute_of_record(frame, owner, name)
-    if isinstance(owner, Union):
-        return _attribute_of_chosen(frame, owner, name)
-    if has_fields(owner):
-        return owner.count if name == "size" else field_of(ctx, owner, name)
-    if isinstance(owner, RuntimeDict) and name == "maxlen" and owner.kind == "deque":
-        return Static(None) if owner.limit is None else owner.limit
-    if isinstance(owner, Flat):
-        if name == "copy":
-            return Method(owner.array, name)
-        raise ctx.unsupported(f"`.flat` has no attribute `{name}`", "Use ravel().")
+    match owner:
+        case Static():
+            return _attribute_of_known(frame, owner, name)
+        case Record():
+            return attribute_of_record(frame, owner, name)
+        case Union():
+            return _attribute_of_chosen(frame, owner, name)
+        case GrowableList() if has_fields(owner):
+            return owner.count if name == "size" else field_of(ctx, owner, name)
+        case RuntimeDict(kind="deque", limit=limit) if name == "maxlen":
+            return Static(None) if limit is None else limit
+        case Flat(array=array):
+            if name == "copy":
+                return Method(array, name)
+            raise ctx.unsupported(f"`.flat` has no attribute `{name}`", "Use ravel().")
+        case TupleValue(items=items, fields=fields) if name in fields:
+            return items[fields.index(name)]
+        case TupleValue(fields=Fields(of=of)):
+            return attribute_of_class(frame, owner, of, name)
+        case Range() if name in ("start", "stop", "step"):
+            return getattr(owner, name)  # type: ignore[no-any-return]
     if is_complex(owner) and name in ("real", "imag"):
         return _part_taken(ctx, owner, name)
-    if isinstance(owner, TupleValue) and name in owner.fields:
-        return owner.items[owner.fields.index(name)]
-    if isinstance(owner, TupleValue) and isinstance(owner.fields, Fields):
-        return attribute_of_class(frame, owner, owner.fields.of, name)
     if is_array(owner):
         found = array_attribute(ctx, owner, name)
         return _method_of(frame, owner, name) if found is None else found
-    if is_number(owner) and (of_number := _attribute_of_number(frame, owner, name)) is not None:
-        return of_number
-    if isinstance(owner, Range) and name in ("start", "stop", "step"):
-        return getattr(owner, name)  # type: ignore[no-any-return]
-    return _method_of(frame, owner, name)
+    of_number = _attribute_of_number(frame, owner, name) if is_number(owner) else None
+    return _method_of(frame, owner, name) if of_number is None else of_number
 
 
 def _attribute_of_known(frame: Frame, owner: Static, name: str) -> Value:

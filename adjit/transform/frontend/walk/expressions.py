@@ -13,7 +13,7 @@ import functools
 import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from enum import Enum
+from enum import EnumMeta
 from types import FunctionType
 from typing import Any, get_args
 
@@ -532,42 +532,41 @@ def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Valu
     base = unwrap(ctx, base)
     if isinstance(base, Union):
         base = fitting(ctx, base, lambda option: _has_item(option, entries), *_LACKING)
-        if isinstance(base, Union):
+    match base:
+        case Union():
             return of_option(frame, base, lambda option: _item_of(frame, option, entries, mark))
-    if has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
-        return field_of(ctx, base, entries[0].value)
-    if isinstance(base, Container):
-        return dicts_and_sets.item_of(frame, base, entries)
-    if is_records(base):
-        return part_of_records(ctx, base, entries)
-    if stands_for(base, type) and issubclass(base.value, Enum):
-        names = [*map(object_of, entries)]
-        if len(names) != 1 or names[0] not in base.value.__members__:
-            raise ctx.mismatch(
-                f"a subscript of {base.value.__name__} that is not the name of a member", "Write the name."
-            )
-        return wrap(ctx, base.value[names[0]])
-    if isinstance(base, Range):
-        return part_of_range(frame, base, entries)
-    if isinstance(base, Flat):
-        selected = indexing.read(ctx, indexing.resolve(ctx, base.array, entries))
-        # an iterator has no views
-        return copied(ctx, selected) if is_array(selected) else selected
-    if stands_for(base, str):
-        letters = item_at(frame, TupleValue(tuple(map(Static, base.value))), entries, "a string")
-        if not isinstance(letters, TupleValue):
-            return letters
-        return Static("".join(map(object_of, letters.items)))
-    if stands_for(base, re.Match):
-        return fold(ctx, TEXTS, base.value.group, entries)
+        case GrowableList() if has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
+            return field_of(ctx, base, entries[0].value)
+        case Container():
+            return dicts_and_sets.item_of(frame, base, entries)
+        case Static() if is_records(base):
+            return part_of_records(ctx, base, entries)
+        case Static(value=EnumMeta() as members):
+            names = [*map(object_of, entries)]
+            if len(names) != 1 or names[0] not in members.__members__:
+                raise ctx.mismatch(
+                    f"a subscript of {members.__name__} that is not the name of a member", "Write the name."
+                )
+            return wrap(ctx, members[names[0]])
+        case Range():
+            return part_of_range(frame, base, entries)
+        case Flat(array=array):
+            selected = indexing.read(ctx, indexing.resolve(ctx, array, entries))
+            # an iterator has no views
+            return copied(ctx, selected) if is_array(selected) else selected
+        case Static(value=str() as text):
+            letters = item_at(frame, TupleValue(tuple(map(Static, text))), entries, "a string")
+            return Static("".join(map(object_of, letters.items))) if isinstance(letters, TupleValue) else letters
+        case Static(value=re.Match() as found):
+            return fold(ctx, TEXTS, found.group, entries)
+        case Static(value=known):
+            if is_kernel(known):
+                return configured(frame, known, entries)
+            refuse_foreign(ctx, known)
     if is_scalar(base) and all(e in (TupleValue(()), Static(Ellipsis)) for e in entries):
         # of NumPy's numbers, and of the elements that np.nditer gives
         return base
     if not is_array(base):
-        known = object_of(base)
-        if is_kernel(known):
-            return configured(frame, known, entries)
-        refuse_foreign(ctx, known)
         raise ctx.unsupported(f"a subscript of {describe(base)}", "Index an array or a tuple.")
     return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))
 

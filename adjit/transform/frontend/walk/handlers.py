@@ -123,15 +123,15 @@ def _limits(kind: Any) -> Handler:
 
 def _stop_gradient(frame: Frame, value: Value) -> Value:
     """adjit.stop_gradient, of all that is in lists, tuples, dictionaries and objects."""
-    value = to_list(frame, value) if isinstance(value, GrowableList) else value
-    if isinstance(value, TupleValue | Record):
-        return value.mapped(functools.partial(_stop_gradient, frame)).known_by(None)
-    if isinstance(value, RuntimeDict):
-        items = _stop_gradient(frame, value.items.known_by(None))
-        return dataclasses.replace(value, items=items, cell=None)  # type: ignore[arg-type]
-    if isinstance(value, GrowableList):
-        buffers = tuple(operand(frame.ctx, _stop_gradient(frame, buffer)) for buffer in value.buffers)
-        return dataclasses.replace(value, buffers=buffers, cell=None)
+    match to_list(frame, value) if isinstance(value, GrowableList) else value:
+        case TupleValue() | Record() as whole:
+            return whole.mapped(functools.partial(_stop_gradient, frame)).known_by(None)
+        case RuntimeDict() as whole:
+            items = _stop_gradient(frame, whole.items.known_by(None))
+            return dataclasses.replace(whole, items=items, cell=None)  # type: ignore[arg-type]
+        case GrowableList() as whole:
+            buffers = tuple(operand(frame.ctx, _stop_gradient(frame, buffer)) for buffer in whole.buffers)
+            return dataclasses.replace(whole, buffers=buffers, cell=None)
     if not is_numeric(value):
         return value
     if is_complex(value):
