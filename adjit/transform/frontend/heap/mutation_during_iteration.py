@@ -43,12 +43,14 @@ class Run:
 
 def cells_of(value: Value) -> frozenset[Ref | ItemRef]:
     """The lists, dictionaries and sets that a loop over a value runs through."""
-    if isinstance(value, Zip):
-        return frozenset().union(*(cells_of(part) for part in value.parts if part is not None))
-    is_iterator = isinstance(value, RuntimeDict) and value.kind == "iterator"  # which is emptied when the loop begins
-    cell = value.cell if isinstance(value, Container) and not is_iterator else None
-    cell = cell.cell if isinstance(cell, View) else cell
-    return frozenset((cell,)) if isinstance(cell, Ref | ItemRef) else frozenset()
+    match value:
+        case Zip(parts=parts):
+            return frozenset().union(*(cells_of(part) for part in parts if part is not None))
+        case RuntimeDict(kind="iterator"):
+            return frozenset()  # which is emptied when the loop begins
+        case Container(cell=View(cell=cell)) | Container(cell=Ref() | ItemRef() as cell):
+            return frozenset((cell,))
+    return frozenset()
 
 
 def looked_at(value: Value) -> frozenset[Ref | ItemRef]:

@@ -37,9 +37,9 @@ from adjit.transform.frontend.values.cells import COPIED, MADE_BEFORE, Container
 from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, as_list, is_mutable
 from adjit.transform.frontend.values.elementwise import copied, materialise
 from adjit.transform.frontend.values.frame import ITEM, ITEMS, KEPT, Context, Frame, Held
-from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple
+from adjit.transform.frontend.values.lists import GrowableList, List, TupleValue, is_list, is_tuple, list_in
 from adjit.transform.frontend.values.numbers import dtype, is_array, is_number, operands_in
-from adjit.transform.frontend.values.statics import Static, as_stream
+from adjit.transform.frontend.values.statics import Static, Stream
 from adjit.transform.frontend.values.structures import with_own_extents
 from adjit.transform.frontend.values.unions import Union
 from adjit.transform.frontend.values.values import Structure, Value, dereference, describe
@@ -104,11 +104,12 @@ def state_of(frame: Frame, cell: Ref | ItemRef) -> Value:
 
 def latest(frame: Frame, value: Held) -> Held:
     """A list, a dictionary or an object that was evaluated before something else was, as it is now."""
-    if isinstance(value, Union):
-        return value.mapped(functools.partial(latest, frame))
+    match value:
+        case Union():
+            return value.mapped(functools.partial(latest, frame))
+        case Record(cell=View() as view):
+            return view.of(latest(frame, state_of(frame, view.cell)))  # type: ignore[return-value]
     cell = value.cell if is_mutable(value) else None
-    if isinstance(value, Record) and isinstance(cell, View):
-        return cell.of(latest(frame, state_of(frame, cell.cell)))  # type: ignore[return-value]
     if isinstance(cell, Ref) or (
         isinstance(cell, ItemRef) and frame.ctx.assumed.items_change and cell.cell is not None
     ):
@@ -204,15 +205,14 @@ def mutate(frame: Frame, value: State, state: State, what: str, keeps_places: bo
 
 def dereference_all(frame: Frame, state: State) -> State:
     """What is in a list and the like, with the lists in it by their cells."""
-    if isinstance(state, GrowableList):
-        return dataclasses.replace(state, cell=None, shares=frozenset())
-    if isinstance(state, RuntimeDict):
-        items = dereference_all(frame, state.items)
-        if state.kind == "iterator":
+    match state:
+        case GrowableList():
+            return dataclasses.replace(state, cell=None, shares=frozenset())
+        case RuntimeDict(kind="iterator", items=items):
             # it goes through the list itself, whatever becomes of that
-            return dataclasses.replace(state, items=as_reference(frame, state.items), cell=None)  # type: ignore[arg-type]
-        assert isinstance(items, List)
-        return dataclasses.replace(state, items=items, cell=None)
+            return dataclasses.replace(state, items=as_reference(frame, items), cell=None)  # type: ignore[arg-type]
+        case RuntimeDict(items=items):
+            return dataclasses.replace(state, items=list_in(dereference_all(frame, items)), cell=None)
     return dataclasses.replace(state, items=tuple(_held_item(frame, one) for one in state.items), cell=None)
 
 
@@ -228,28 +228,30 @@ FRESH, EMPTY, LEFT = (Static(state) for state in ("fresh", "empty", "left"))  # 
 
 def as_reference(frame: Frame, value: Value) -> Value:
     """A value as a variable holds it: lists by their cells, new ones for lists that have none."""
-    if isinstance(value, ir.Var) and is_array(value) and KEPT in frame.ctx.roots_of(value):
-        return _kept_row(frame.ctx, value)
-    if isinstance(value, TupleValue | GrowableList | Record) and isinstance(value.cell, View):
-        return value.cell
+    match value:
+        case ir.Var() if is_array(value) and KEPT in frame.ctx.roots_of(value):
+            return _kept_row(frame.ctx, value)
+        case Container(cell=View() as view):
+            return view
+        case Static(value=Stream(spent=None, at=at) as stream):
+            spent = new_cell(frame)
+            frame.env[spent.key] = FRESH if at is None else ir.integer(0)
+            return Static(dataclasses.replace(stream, spent=spent))
     if _is_open(value):
         return value.mapped(functools.partial(as_reference, frame))
-    if (stream := as_stream(value)) is not None and stream.spent is None:
-        spent = new_cell(frame)
-        frame.env[spent.key] = FRESH if stream.at is None else ir.integer(0)
-        return Static(dataclasses.replace(stream, spent=spent))
     if not is_mutable(value):
         return value
     if isinstance(value, GrowableList) and value.shares:
         are_shared(frame.ctx)
-    if isinstance(value.cell, Copied):
-        return value
-    if isinstance(value.cell, ItemRef):
-        # as it is now, where nobody changes it
-        return value.cell if frame.ctx.assumed.items_change and value.cell.cell is not None else value
-    if value.cell is not None:
-        return value.cell
-    return held_by(frame, new_cell(frame), value)
+    match value.cell:
+        case None:
+            return held_by(frame, new_cell(frame), value)
+        case Ref() as cell:
+            return cell
+        case ItemRef(cell=owner) as place if frame.ctx.assumed.items_change and owner is not None:
+            return place
+    # a copy, or an item as it is now, where nobody changes it
+    return value
 
 
 def as_copy(value: Value) -> Value:

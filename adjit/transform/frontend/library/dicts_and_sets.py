@@ -172,16 +172,18 @@ def _entry(entries: Sequence[Value]) -> Value:
 def is_in(frame: Frame, one: Value, whole: Value) -> ir.Operand:
     """`one in whole`."""
     ctx = frame.ctx
-    if isinstance(whole, Instance) and is_defined(whole.of, "__contains__"):
-        return truth(frame, call_method(frame, whole, "__contains__", [one], {}))
-    if isinstance(whole, RuntimeDict) and whole.kind == "iterator":
-        what = "`in` on an iterator"
-        raise ctx.unsupported(what, "Search a list.", why="In Python the search consumes items of the iterator.")
-    if isinstance(whole, KnownDict | GrowableList | RuntimeDict):
-        searched = RuntimeDict("deque", whole.known_by(None)) if isinstance(whole, GrowableList) else as_table(whole)
-        return contains(frame, searched, materialise(ctx, one))
-    if stands_for(one, str) and stands_for(whole, str):
-        return ir.boolean(one.value in whole.value)
+    match whole:
+        case Instance(of=kind) if is_defined(kind, "__contains__"):
+            return truth(frame, call_method(frame, whole, "__contains__", [one], {}))
+        case RuntimeDict(kind="iterator"):
+            what = "`in` on an iterator"
+            raise ctx.unsupported(what, "Search a list.", why="In Python the search consumes items of the iterator.")
+        case GrowableList():
+            return contains(frame, RuntimeDict("deque", whole.known_by(None)), materialise(ctx, one))
+        case KnownDict() | RuntimeDict():
+            return contains(frame, as_table(whole), materialise(ctx, one))
+        case Static(value=str() as text) if stands_for(one, str):
+            return ir.boolean(one.value in text)
     if (known := members_in(whole)) is not None:
         return _is_member(frame, one, known)
     if not isinstance(whole, TupleValue):

@@ -92,31 +92,31 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
     """`base[entries]`, where that is there."""
     ctx = frame.ctx
     (entry,) = entries if len(entries) == 1 else (None,)
-    if isinstance(base, GrowableList):
-        if isinstance(entry, SliceValue):
-            return dataclasses.replace(part_of_list(ctx, base, entry.span), shares=shared_by(base))
-        if entry is not None and is_number(entry):
-            return item(ctx, base, _from_start(frame, base, entry))
-        raise ctx.unsupported(f"this subscript of {describe(base)}", "Use an integer or a slice.")
-    if isinstance(entry, ir.Const) and is_integer(entry.type):
-        if not -len(base.items) <= entry.value < len(base.items):
-            raise ctx.mismatch(f"{describe(base)} has no item {entry.value}", "Give an index within its length.")
-        return base.items[int(entry.value)]
-    if isinstance(entry, SliceValue):
-        if (known := entry.known()) is not None:
-            return TupleValue(base.items[known], base.is_list)
-        if base.is_list:
-            return part_of_list(ctx, grown(ctx, base), entry.span)
-    if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
-        if _are_choices(base.items):
-            return _chosen(frame, base.items, entry)
-        if ctx.assumed.keeps_chosen and all(is_mutable(one) and isinstance(one.cell, Ref) for one in base.items):
-            return _chosen(frame, base.items, entry)
-        if item_of(*(structure(one) for one in base.items)) is not None and _is_even(ctx, base):
-            whole = _as_grown(frame, base)
-            return item(ctx, whole, _from_start(frame, whole, entry))
-        if not ctx.wants_known and _may_be_any(base.items):
-            return _chosen(frame, base.items, entry)
+    match base, entry:
+        case GrowableList(), SliceValue(span=span):
+            return dataclasses.replace(part_of_list(ctx, base, span), shares=shared_by(base))
+        case GrowableList(), _:
+            if entry is not None and is_number(entry):
+                return item(ctx, base, _from_start(frame, base, entry))
+            raise ctx.unsupported(f"this subscript of {describe(base)}", "Use an integer or a slice.")
+        case TupleValue(items=items), ir.Const(value=place) if is_integer(entry.type):
+            if not -len(items) <= place < len(items):
+                raise ctx.mismatch(f"{describe(base)} has no item {place}", "Give an index within its length.")
+            return items[int(place)]
+        case TupleValue(items=items), SliceValue(span=span):
+            if (known := entry.known()) is not None:
+                return TupleValue(items[known], base.is_list)
+            if base.is_list:
+                return part_of_list(ctx, grown(ctx, base), span)
+        case TupleValue(items=items), ir.Var() if is_integer(entry.type) and items:
+            are_kept = ctx.assumed.keeps_chosen and all(is_mutable(o) and isinstance(o.cell, Ref) for o in items)
+            if _are_choices(items) or are_kept:
+                return _chosen(frame, items, entry)
+            if item_of(*(structure(one) for one in items)) is not None and _is_even(ctx, base):
+                whole = _as_grown(frame, base)
+                return item(ctx, whole, _from_start(frame, whole, entry))
+            if not ctx.wants_known and _may_be_any(items):
+                return _chosen(frame, items, entry)
     raise ctx.not_constant(
         "an index of a tuple that is only known at run time", "Use an array or a list, or a constant index."
     )
@@ -207,13 +207,9 @@ def _chosen(frame: Frame, values: Sequence[Value], index: ir.Var) -> Value:
         choose = functools.partial(complexes.branch, ctx, name="item")
     result = values[-1]
     for k in range(len(values) - 2, -1, -1):
-        one, rest = (functools.partial(_same, value) for value in (values[k], result))
+        one, rest = (scalars.ready(value) for value in (values[k], result))
         result = choose(_is_at(frame, index, k, len(values)), one, rest)
     return result
-
-
-def _same(value: Value) -> Value:
-    return value
 
 
 def set_item(frame: Frame, base: List, entries: Sequence[Value], value: Value) -> None:
@@ -402,10 +398,6 @@ def _clear(frame: Frame, owner: List) -> Value:
     return Static(None)
 
 
-def _copy(frame: Frame, owner: List) -> Value:
-    return to_list(frame, owner)
-
-
 def _reverse(frame: Frame, owner: List) -> Value:
     backwards = SliceValue(ir.Span(step=ir.integer(-1)))
     mutate(frame, owner, list_in(get_item(frame, owner, [backwards])), "`reverse`")
@@ -464,7 +456,7 @@ _METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
     "insert": (2, _insert),
     "pop": (1, _pop),
     "clear": (0, _clear),
-    "copy": (0, _copy),
+    "copy": (0, lambda frame, owner: to_list(frame, owner)),
     "reverse": (0, _reverse),
     "index": (1, _index),
     "remove": (1, _remove),

@@ -18,7 +18,7 @@ from numba import types
 from adjit import errors
 from adjit.notation import to_text
 from adjit.transform import ir
-from adjit.transform.frontend.values.frame import Context
+from adjit.transform.frontend.values.frame import Context, Held
 from adjit.transform.ir.types import call_type, is_integer, is_known, typed_const, unify
 from adjit.transform.source.callables import spoken
 
@@ -160,9 +160,9 @@ def negated(ctx: Context, condition: ir.Operand) -> ir.Operand:
     return scalar(ctx, operator.not_, (condition,))
 
 
-def ready(operand: ir.Operand) -> Side:
+def ready(value: Held) -> Callable[[], Held]:
     """A side of a conditional expression that is computed already."""
-    return lambda: operand
+    return lambda: value
 
 
 def wider(left: types.Type, right: types.Type) -> types.Type:
