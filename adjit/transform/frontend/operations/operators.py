@@ -409,13 +409,14 @@ def _tuples_ordered(frame: Frame, callee: Any, left: Sequence[Value], right: Seq
 
 
 def _are_comparable(left: Value, right: Value) -> bool:
-    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
-        # of the items in these, those which are reached are asked
-        return left.is_list == right.is_list
-    if isinstance(left, Record) or isinstance(right, Record):
-        # every class has the method that refuses
-        kinds = [a.of for a in (left, right) if isinstance(a, Instance)]
-        return any(static_attribute(kind, "__lt__") is not _REFUSES for kind in kinds)
+    match left, right:
+        case TupleValue(), TupleValue():
+            # of the items in these, those which are reached are asked
+            return left.is_list == right.is_list
+        case (Record(), _) | (_, Record()):
+            # every class has the method that refuses
+            kinds = [a.of for a in (left, right) if isinstance(a, Instance)]
+            return any(static_attribute(kind, "__lt__") is not _REFUSES for kind in kinds)
     return (is_number(left) and is_number(right)) or (stands_for(left, str) and stands_for(right, str))
 
 

@@ -593,19 +593,19 @@ class Frame:
                 "Keep it in a list or an object, or yield its value.",
                 why="The generator would have to see the changes that the loop makes.",
             )
-        if isinstance(value, Poison) and value.is_deleted:
+        if not isinstance(value, Poison):
+            return value
+        if value.is_deleted:
             raise self.ctx.unsupported(f"`{name}` is read after it may have been deleted", "Leave the `del` out.")
-        if isinstance(value, Poison) and value.why == MADE_TEXT.why:
+        if value.why == MADE_TEXT.why:
             raise self.ctx.not_constant(f"`{name}`, a string that is only known at run time", WHERE_TEXTS_GO)
-        if isinstance(value, Poison):
-            is_users = not name.startswith("%") and name not in self.source.made_up
-            shown = f"`{name}`" if is_users else "the result"
-            fault = self.ctx.not_constant(
-                f"the type of {shown} depends on the path taken", f"Give {shown} one type on every path.", why=value.why
-            )
-            fault.is_of_trips = value.is_of_trips
-            raise fault
-        return value
+        is_users = not name.startswith("%") and name not in self.source.made_up
+        shown = f"`{name}`" if is_users else "the result"
+        fault = self.ctx.not_constant(
+            f"the type of {shown} depends on the path taken", f"Give {shown} one type on every path.", why=value.why
+        )
+        fault.is_of_trips = value.is_of_trips
+        raise fault
 
 
 def rules_under_way(ctx: Context) -> tuple[Frame, ...]:

@@ -99,7 +99,7 @@ from adjit.transform.frontend.values import complexes
 from adjit.transform.frontend.values.argument_binding import bound, element_type, taken
 from adjit.transform.frontend.values.arrays import array_of, ordered_like, shape_of
 from adjit.transform.frontend.values.cells import Container
-from adjit.transform.frontend.values.dictionaries import Instance, Record, RuntimeDict, is_keyed
+from adjit.transform.frontend.values.dictionaries import Instance, KnownDict, Record, RuntimeDict
 from adjit.transform.frontend.values.elementwise import converted, materialise, operand, paired, part, where
 from adjit.transform.frontend.values.fold import (
     ARRAYS_OF_TEXTS,
@@ -1033,7 +1033,6 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         rows = to_list(frame, owner)
         if not isinstance(rows, GrowableList):
             # so many as are known
-            assert isinstance(rows, TupleValue)
             lists = tuple(to_list(frame, one) if is_array(one) else one for one in rows.items)
             return dataclasses.replace(rows, items=lists)
         return dataclasses.replace(rows, item=Row(LEAF)) if ndim(owner) == 2 else rows
@@ -1041,23 +1040,21 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         return owner
     if isinstance(owner, RuntimeGenerator):
         return _drawn(frame, owner, method.name, args, named)
-    args = (
-        [all_of_stream(frame, a) for a in args] if isinstance(owner, RuntimeDict | TupleValue | GrowableList) else args
-    )
-    if not isinstance(owner, Instance):
-        behind = len if method.name == "__len__" else _operator(method.name)
-        if behind is not None:
-            return ctx.call(frame, Static(behind), [owner, *args], named)
-    if is_keyed(owner):
-        return method_of_table(frame, owner, method.name, args, dict(named))
     if isinstance(owner, Instance):
         return call_method(frame, owner, method.name, args, named)
-    if isinstance(owner, TupleValue) and owner.fields and method.name == "_replace" and not args:
-        return _with_fields(frame, owner, named)
-    if isinstance(owner, TupleValue) and (of_class := method_of(owner, method.name)) is not None:
-        return ctx.call(frame, Static(of_class), [owner, *args], named)
-    if isinstance(owner, List):
-        return list_method(frame, owner, method.name, args, dict(named))
+    args = [all_of_stream(frame, a) for a in args] if isinstance(owner, RuntimeDict | List) else args
+    behind = len if method.name == "__len__" else _operator(method.name)
+    if behind is not None:
+        return ctx.call(frame, Static(behind), [owner, *args], named)
+    match owner:
+        case KnownDict() | RuntimeDict():
+            return method_of_table(frame, owner, method.name, args, dict(named))
+        case TupleValue(fields=fields) if fields and method.name == "_replace" and not args:
+            return _with_fields(frame, owner, named)
+        case TupleValue() if (of_class := method_of(owner, method.name)) is not None:
+            return ctx.call(frame, Static(of_class), [owner, *args], named)
+        case TupleValue() | GrowableList():
+            return list_method(frame, owner, method.name, args, dict(named))
     if not is_array(owner):
         raise ctx.unsupported(f"the method `{method.name}` of {describe(owner)}", _WRITE_OUT)
     args = [elements(ctx, displayed(ctx, a)) for a in args]
