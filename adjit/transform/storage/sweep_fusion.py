@@ -14,6 +14,7 @@ What one trip tapes for itself loses the axis of the loop, or is no tape at all.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import operator
@@ -36,9 +37,7 @@ def fuse(function: ir.Function, joint: Joint) -> ir.Function:
         fusion = _Fusion(function, joint)
         apart: list[Scheduled] = []
         for pair, a, b in fusion.pairs():
-            detached = fusion.detached(a, b)
-            candidate = fusion if detached is function else _Fusion(detached, joint)
-            fused = candidate.fused_at(a, b)
+            fused = fusion.detached(a, b).fused_at(a, b)
             if isinstance(fused, ir.Function):
                 function = fused
                 note(Scheduled(pair, "fused"))
@@ -55,7 +54,7 @@ class _Fusion:
         self.primal = joint.primal
         self.ops = list(function.body.ops)
         self.aliases = function.analysis(Aliases)
-        self.effects = functools.cache(lambda k: Effects(self.ops[k], self.aliases))
+        self.effects_of = functools.cache(functools.partial(Effects, aliases=self.aliases))
         self.primal_of = {self.aliases.find(s): self.aliases.find(p) for p, s in joint.shadows.items()}
         self.parts = {self.aliases.find(array): loops for array, loops in joint.scratch.items()}
         # arrays that are no part of another one
@@ -75,6 +74,9 @@ class _Fusion:
         assert isinstance(op, ir.For)
         return op
 
+    def effects(self, k: int) -> Effects:
+        return self.effects_of(self.ops[k])
+
     def fused_at(self, a: int, b: int) -> ir.Function | str:
         """The function with the pair fused, or why that cannot be."""
         moved = self.movable(a, b)
@@ -82,8 +84,8 @@ class _Fusion:
             return moved
         return self.obstacle(a, b) or self.fused(a, b, moved)
 
-    def detached(self, a: int, b: int) -> ir.Function:
-        """The function with the sums of the mirror at `b` starting from zero, if they start from what `a` leaves."""
+    def detached(self, a: int, b: int) -> _Fusion:
+        """The same with the sums of the mirror at `b` starting from zero, if they start from what `a` leaves."""
         mirror = self.loop(b)
         late = {out for op in self.ops[a:b] for out in op.results}
         inits, outs, adds = list(mirror.inits), list(mirror.outs), []
@@ -93,10 +95,12 @@ class _Fusion:
                 outs[k] = dataclasses.replace(out)
                 adds.append(ir.Call(callee=operator.add, args=(init, outs[k]), outs=(out,)))
         if not adds:
-            return self.function
-        ops = list(self.ops)
-        ops[b : b + 1] = [dataclasses.replace(mirror, inits=tuple(inits), outs=tuple(outs)), *adds]
-        return ir.with_body(self.function, ir.with_ops(self.function.body, ops))
+            return self
+        # what arrays are called stays as it is
+        made = copy.copy(self)
+        made.ops = list(self.ops)
+        made.ops[b : b + 1] = [dataclasses.replace(mirror, inits=tuple(inits), outs=tuple(outs)), *adds]
+        return made
 
     # --------------------------------------------------------------------------------------------------- legality
 
