@@ -2,6 +2,8 @@
 
 import importlib.util
 import math
+import subprocess
+import sys
 import types
 
 import numpy as np
@@ -258,6 +260,33 @@ def test_a_saved_module_has_the_functions(tuned, tmp_path, always):
     found, own = module.with_a_variable_of_its_name_value_and_grad(X)
     assert found == pytest.approx(value, rel=1e-14)
     np.testing.assert_allclose(own, bar, rtol=1e-14)
+
+
+def test_the_cache_keeps_the_functions(tmp_path, monkeypatch):
+    for switch in ("ADJIT_VERIFY", "ADJIT_CACHE"):
+        monkeypatch.delenv(switch, raising=False)
+    monkeypatch.setenv("ADJIT_CACHE_DIR", str(tmp_path))
+    (tmp_path / "waves.py").write_text(
+        "import math\n\n\n"
+        "def wave(x, y):\n    return math.sin(x * y) * math.exp(-y * y)\n\n\n"
+        "def both(x):\n    return wave(x[0], x[1]) * wave(x[1], x[2])\n"
+    )
+    program = (
+        "import sys, numpy as np, adjit\n"
+        f"sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import waves\n"
+        "from adjit.transform.frontend.walk import routines\n"
+        "routines.MOST_WRITTEN_OUT, routines.MOST_SHORT = -1, 1\n"
+        "x = np.array([0.7, 0.4, 0.9])\n"
+        "gradient = adjit.grad(waves.both)\n"
+        "print(gradient(x), gradient.source(x, tuned=True).count('def '), adjit.cache_info().hits)\n"
+    )
+    found = [
+        subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split("] ")
+        for _ in range(2)
+    ]
+    assert [each[0] for each in found] == [found[0][0]] * 2
+    assert [each[1].split() for each in found] == [["3", "0"], ["3", "1"]]
 
 
 def test_explain_says_why_there_are_functions(always):

@@ -91,11 +91,13 @@ _refused: dict[str, str] = {}
 
 
 class _Made(NamedTuple):
-    """Generated code on its way to the compiler; `extensions` of numba's, with versions, are what compiles it, too."""
+    """Generated code on its way to the compiler; `extensions` of numba's, with versions, are what compiles it, too.
+    `whole`: the text with those of the functions that it calls."""
 
     key: str
     title: str
     text: str
+    whole: str
     as_module: str
     extensions: tuple[tuple[str, str], ...]
     written: tuple[Written, ...]
@@ -111,6 +113,7 @@ class _Kept(NamedTuple):
 
     title: str
     text: str
+    whole: str
     extensions: tuple[tuple[str, str], ...]
     code: bytes
     symbols: tuple[str, ...]
@@ -181,7 +184,7 @@ class DerivativeCache(Cache):
             self._refuse("its machine code contains addresses of this process")
             return
         try:
-            own = made.title, made.text, made.extensions
+            own = made.title, made.text, made.whole, made.extensions
             kept = _Kept(*own, packed_code(data), symbols(data), made.written, made.changed, made.memory, made.warned)
             store.write(self._name_of(made.key), packed(tuple(kept)), made.as_module)
         except OSError as fault:
@@ -219,12 +222,12 @@ class DerivativeCache(Cache):
         written, changed = self.outside.named(read.written), self.outside.of_own(read.changed)
         memory = places_of(read.memory.values(), key.memory) if written or changed else ()
         noted = written, changed, memory, tuple(sorted(read.warned))
-        self._made[tuple(given)] = _Made(key.text, title, emitted.text, as_module, needed, *noted)
+        self._made[tuple(given)] = _Made(key.text, title, emitted.text, emitted.whole, as_module, needed, *noted)
 
     def text(self, given: Sequence[types.Type]) -> str | None:
         """The generated source for these types, if it is kept."""
         kept = self._found(self._key(tuple(given)))
-        return None if kept is None else kept.text
+        return None if kept is None else kept.whole
 
     def check_kept(self, given: tuple[types.Type, ...]) -> None:
         """Warns NotCached if there is no entry for these types."""
