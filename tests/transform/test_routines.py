@@ -129,9 +129,31 @@ def with_a_variable_of_its_name(x):
     return density * other + gas.density(x[2])
 
 
+def applied(function, t):
+    return function(t) * function(t + 1.0)
+
+
+def of_functions(x):
+    def own(t):
+        return x[0] * t * t
+
+    slope = adjit.grad(lambda t: x[1] * t * t)
+    return applied(own, x[1]) + applied(math.sin, x[2]) * applied(slope, x[2]) + applied(math.sin, x[0])
+
+
+def depth(t, n):
+    if n <= 0.0:
+        return t
+    return t * depth(0.5 * t, n - 0.3)
+
+
+def of_unknown_depth(x):
+    return depth(x[0], x[1]) + depth(x[1], x[0]) * depth(x[2], x[1])
+
+
 PROGRAMS = [
     orbits, of_pairs, of_counts, of_complex, of_recursion, with_an_inner_derivative, of_some_arguments,
-    with_a_variable_of_its_name,
+    with_a_variable_of_its_name, of_functions, of_unknown_depth,
 ]  # fmt: skip
 
 
@@ -150,7 +172,7 @@ def test_derivatives_are_those_of_the_program_written_out(function, monkeypatch)
         monkeypatch.setattr(routines, "MOST_SHORT", 1)
         made = fresh(function)
         gradient = adjit.value_and_grad(made, target="cpu" if function is orbits else "python")
-        assert ("\ndef " in gradient.source(X)) == (most < 0)
+        assert ("\ndef " in gradient.source(X)) == (most < 0 and function is not of_unknown_depth)
         value, bar = gradient(X)
         tangents, matrix = (of(made, target="python")(X) for of in (adjit.jacfwd, adjit.hessian))
         found.append(np.concatenate([[value], bar, tangents, matrix.ravel()]))
@@ -287,6 +309,12 @@ def test_the_cache_keeps_the_functions(tmp_path, monkeypatch):
     ]
     assert [each[0] for each in found] == [found[0][0]] * 2
     assert [each[1].split() for each in found] == [["3", "0"], ["3", "1"]]
+
+
+def test_a_report_shows_the_functions(tmp_path, always):
+    gradient = adjit.grad(fresh(of_some_arguments))
+    gradient.report(tmp_path / "page.html", X)
+    assert "of_one_argument_vjp" in (tmp_path / "page.html").read_text()
 
 
 def test_explain_says_why_there_are_functions(always):

@@ -222,7 +222,7 @@ class DerivativeCache(Cache):
         written, changed = self.outside.named(read.written), self.outside.of_own(read.changed)
         memory = places_of(read.memory.values(), key.memory) if written or changed else ()
         noted = written, changed, memory, tuple(sorted(read.warned))
-        self._made[tuple(given)] = _Made(key.text, title, emitted.text, emitted.whole, as_module, needed, *noted)
+        self._made[tuple(given)] = _Made(key.text, title, emitted.text, emitted.whole.text, as_module, needed, *noted)
 
     def text(self, given: Sequence[types.Type]) -> str | None:
         """The generated source for these types, if it is kept."""

@@ -133,7 +133,7 @@ class Specialising:
         return (
             head
             if len(self.overloads) != 1
-            else head + Source(self._shown(self._only_types(), False).text)._repr_html_()
+            else head + Source(self._shown(self._only_types(), False).whole.text)._repr_html_()
         )
 
     def source(self, *arguments: Any, tuned: bool = False) -> str:
@@ -147,7 +147,7 @@ class Specialising:
             given = asked._types_of(taken)
             with compiler_lock:
                 kept = asked._cache.text(given) if tuned and isinstance(asked._cache, DerivativeCache) else None
-                return kept or asked._shown(given, tuned).whole
+                return kept or asked._shown(given, tuned).whole.text
 
         return Source(self._asked(arguments, text))
 

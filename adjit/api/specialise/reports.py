@@ -29,5 +29,7 @@ def report(derived: Any, arguments: Sequence[Any]) -> str:
 def _texts(asked: Any, taken: Sequence[Any]) -> list[Text]:
     given = asked._types_of(taken)
     with compiler_lock:
-        found = [(label, asked._shown(given, tuned)) for label, tuned in (("Derivative", False), ("As compiled", True))]
+        found = [
+            (label, asked._shown(given, tuned).whole) for label, tuned in (("Derivative", False), ("As compiled", True))
+        ]
     return [Text(label, emitted.text, emitted.places) for label, emitted in found]

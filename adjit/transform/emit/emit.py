@@ -11,6 +11,7 @@ In: a function. Out: `Emitted`: the text of one `def`, and the values of the nam
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -53,10 +54,16 @@ class Emitted:
     routines: Sequence[Emitted] = ()
     arg_types: tuple[types.Type, ...] = ()
 
-    @property
-    def whole(self) -> str:
+    @functools.cached_property
+    def whole(self) -> Emitted:
         """The text under those of the functions that it calls."""
-        return "\n\n".join(each.text for each in (*self.routines, self))
+        texts = (*self.routines, self)
+        places: list[ir.Origin | None] = []
+        for each in texts:
+            places += [*([None] * 2 if places else ()), *each.places]
+        return dataclasses.replace(
+            self, text="\n\n".join(each.text for each in texts), places=tuple(places), routines=()
+        )
 
     @property
     def names(self) -> Mapping[str, Any]:

@@ -118,7 +118,14 @@ class Routines:
 
     def __init__(self, settings: Derivative) -> None:
         self.settings = dataclasses.replace(
-            settings, has_aux=False, into=False, single=False, intermediates=(), parallel=False, holomorphic=False
+            settings,
+            has_aux=False,
+            into=False,
+            single=False,
+            parallel=False,
+            holomorphic=False,
+            watched=False,
+            several=False,
         )
         self.known: dict[Hashable, Routine | None] = {}
         self.depth = 0  # of functions that are read for each other

@@ -21,7 +21,7 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.analysis.effects import has_effect, is_check
 from adjit.transform.frontend.values.assumptions import Restart
-from adjit.transform.frontend.values.frame import Context, LocalFunction
+from adjit.transform.frontend.values.frame import Context
 from adjit.transform.frontend.values.lists import TupleValue
 from adjit.transform.frontend.values.numbers import Complex, is_array, is_number
 from adjit.transform.frontend.values.statics import Static
@@ -31,6 +31,7 @@ from adjit.transform.source.parameters import by_name
 from adjit.transform.source.parsing import FunctionSource
 from adjit.transform.source.routines import Routine, Routines
 
+_OURS = "adjit.transform."  # functions and derivatives that the program makes, which know its values
 MOST_WRITTEN_OUT = 1000  # operations of a program that has no routines
 DEEPEST = 6  # functions that are read for each other at a time
 MOST_SHORT = 12  # operations of a function that is written out all the same
@@ -64,15 +65,15 @@ def called_apart(
     """The result of a call of a routine; None where the function cannot be one."""
     if ctx.routines is None or not ctx.assumed.routines or any(frame.catching for frame in ctx.frames):
         return None
-    if source.dispatcher is None and ctx.frames and ctx.frames[-1].is_compiled:
-        # numba's semantics go with the caller
+    if (source.dispatcher is None and ctx.frames and ctx.frames[-1].is_compiled) or source.function in ctx.recursive:
+        # numba's semantics go with the caller, and a loop with stacks goes with what calls itself
         return None
     given: dict[str, Value] = {}
     known: dict[str, Static | ir.Const] = {}
     for name, value in bound.items():
         if isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Float) and not is_array(value):
             given[name] = value
-        elif isinstance(value, Static | ir.Const) and not isinstance(getattr(value, "value", None), LocalFunction):
+        elif isinstance(value, Static | ir.Const) and not type(value.value).__module__.startswith(_OURS):
             known[name] = value
         elif _is_of_numbers(value):
             given[name] = value
