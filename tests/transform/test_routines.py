@@ -195,6 +195,32 @@ def of_checked(x):
     return checked(x[0]) + checked(x[1])
 
 
+def smooth(a, b):
+    t = math.sin(a) * b
+    for k in range(3):
+        t = t * 0.5 + math.cos(a * b + k)
+    return t + a * b
+
+
+def bump(a):
+    return math.exp(-a * a) * math.sin(a) + a * math.tanh(a) + a * a * math.sqrt(1.0 + a * a)
+
+
+def of_a_loop(x):
+    total = bump(x[0])
+    for i in range(1, x.size):
+        total += smooth(x[i], x[i - 1])
+    return total * bump(total) + bump(x[1])
+
+
+def test_a_short_function_of_one_loop_is_written_out_there(monkeypatch):
+    monkeypatch.setattr(routines, "MOST_WRITTEN_OUT", 40)
+    monkeypatch.setattr(routines, "MOST_SHORT", 1)
+    text = adjit.grad(of_a_loop, target="python").source(X)
+    assert "def bump_vjp(" in text
+    assert "def smooth" not in text
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
 def test_what_a_routine_raises(target, always):
     gradient = adjit.grad(fresh(of_checked), target=target)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -129,7 +128,9 @@ class Routines:
         )
         self.known: dict[Hashable, Routine | None] = {}
         self.depth = 0  # of functions that are read for each other
-        self.written: Counter[object] = Counter()  # calls of functions that were written out
+        self.places: dict[object, set[tuple[object, bool]]] = {}  # where functions are called, and whether in a loop
+        self.lengths: dict[object, int] = {}  # of calls of functions that were written out
+        self.single: set[object] = set()  # short ones that are called from one place alone, in a loop
         self._names: set[str] = set()
 
     def primal(self, function: Enclosed) -> Derivative:

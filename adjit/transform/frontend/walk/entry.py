@@ -60,6 +60,7 @@ from adjit.transform.frontend.walk.routines import (
     check_apart_effects,
     check_apart_result,
     count_call,
+    note_length,
 )
 from adjit.transform.frontend.walk.statements import block, collected, comprehension, for_each
 from adjit.transform.frontend.walk.view_copies import read_only, without_detached
@@ -793,7 +794,10 @@ def _inline(
                 return found
             ctx.names.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
             count_call(ctx, own)
+        begin = ctx.builder.count
         result, frame = _body(ctx, source, bound, is_rule, weak)
+        if not is_rule:
+            note_length(ctx, own, begin)
         ctx.call_places.pop()
     if ctx.frames:
         handed_on(ctx.frames[-1], frame)

@@ -34,6 +34,8 @@ from adjit.transform.source.routines import Routine, Routines
 _OURS = "adjit.transform."  # functions and derivatives that the program makes, which know its values
 MOST_WRITTEN_OUT = 1000  # operations of a program that has no routines
 DEEPEST = 6  # functions that are read for each other at a time
+MOST_OF_SINGLE = 100  # operations of a function that is called from one place, in a loop, and is written out there
+OF_FUNCTION = 2  # regions that are open in a function, outside of its loops
 MOST_SHORT = 12  # operations of a function that is written out all the same
 
 # what reads a function apart: its source, the names and types of its parameters, and what its body sees of those
@@ -45,12 +47,35 @@ ReadApart = Callable[
 
 def count_call(ctx: Context, function: object) -> None:
     """Takes note of a call of a function of the user's that is written out; Restart where the program is long by now,
-    and functions that are called several times may stay functions."""
-    if ctx.routines is None or ctx.assumed.routines:
+    and functions that are called from several places may stay functions."""
+    routines = ctx.routines
+    if routines is None:
         return
-    ctx.routines.written[function] += 1
-    if ctx.builder.count > MOST_WRITTEN_OUT and max(ctx.routines.written.values()) > 1:
-        begin_with_routines(ctx)
+    is_in_loop = ctx.depth()[0] > OF_FUNCTION
+    routines.places.setdefault(function, set()).add((ctx.node, is_in_loop))
+    if ctx.builder.count <= MOST_WRITTEN_OUT:
+        return
+    if not ctx.assumed.routines and any(len(places) > 1 for places in routines.places.values()):
+        under_way = {call[0] for call in ctx.active_calls}  # of which there is no length
+        routines.single = {f for f in routines.places if f not in under_way and _is_single(routines, f)}
+        raise Restart(routines=True)
+    if routines.single and ctx.builder.count > 2 * MOST_WRITTEN_OUT:
+        # they may be called from more places further on
+        routines.single.clear()
+        raise Restart(routines=True)
+
+
+def _is_single(routines: Routines, function: object) -> bool:
+    """Whether a function is short, and called from one place, in a loop."""
+    places = routines.places[function]
+    is_in_loop = len(places) == 1 and all(in_loop for _, in_loop in places)
+    return is_in_loop and routines.lengths[function] <= MOST_OF_SINGLE
+
+
+def note_length(ctx: Context, function: object, begin: int) -> None:
+    """Takes note of how long a call was that was written out; `begin`: how much there was before it."""
+    if ctx.routines is not None:
+        ctx.routines.lengths[function] = ctx.builder.count - begin
 
 
 def begin_with_routines(ctx: Context) -> None:
@@ -63,7 +88,10 @@ def called_apart(
     ctx: Context, source: FunctionSource, bound: Mapping[str, Value], read_apart: ReadApart
 ) -> Value | None:
     """The result of a call of a routine; None where the function cannot be one."""
-    if ctx.routines is None or not ctx.assumed.routines or any(frame.catching for frame in ctx.frames):
+    if ctx.routines is None or not ctx.assumed.routines or source.function in ctx.routines.single:
+        return None
+    if any(frame.catching for frame in ctx.frames):
+        # it may raise what the program catches
         return None
     if (source.dispatcher is None and ctx.frames and ctx.frames[-1].is_compiled) or source.function in ctx.recursive:
         # numba's semantics go with the caller, and a loop with stacks goes with what calls itself
