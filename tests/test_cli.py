@@ -2,7 +2,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 import adjit
 from adjit import cli
 from adjit.transform import pipeline
+from adjit.transform.emit import Emitted
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,7 +20,7 @@ def program(tmp_path, monkeypatch):
     """A file with a function, and a transformation that says what it was asked for."""
 
     def source(derivative, arg_types, vectormath):
-        return SimpleNamespace(text=f"{derivative.kind} {derivative.wrt} {len(arg_types)}\n")
+        return Emitted("source", f"{derivative.kind} {derivative.wrt} {len(arg_types)}\n", {})
 
     monkeypatch.setattr(pipeline, "source", source)
     path = tmp_path / "bonds_for_cli.py"
