@@ -310,6 +310,14 @@ def test_a_saved_module_has_the_functions(tuned, tmp_path, always):
     np.testing.assert_allclose(own, bar, rtol=1e-14)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("options", [{"parallel": True}, {"debug": "nan"}, {"memory_limit": 10_000}])
+def test_options(options, always):
+    gradient = adjit.grad(fresh(of_pairs), **options)
+    assert "def pair_vjp(" in gradient.source(X)
+    np.testing.assert_allclose(gradient(X), adjit.grad(fresh(of_pairs), target="python")(X), rtol=1e-12)
+
+
 def test_the_cache_keeps_the_functions(tmp_path, monkeypatch):
     for switch in ("ADJIT_VERIFY", "ADJIT_CACHE"):
         monkeypatch.delenv(switch, raising=False)

@@ -490,7 +490,8 @@ class Specialising:
             names = {**each.globals, **of_program(each.globals)}
             made: Any = load(each.text, names, each.name, f"{each.name} of {title}", is_plain=is_plain)
             if not is_plain:
-                made = as_generated(made, self.options.for_numba())
+                # loops over prange are of the program's main function
+                made = as_generated(made, self.options.for_numba() | {"parallel": False})
                 # one at a time, and not each in the midst of another one
                 made.compile(each.arg_types)
             found[each.name] = made
