@@ -52,13 +52,14 @@ def source(
         return recorded(emit_plan(_plan_of(derivative, arg_types), fastmath))
     made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
     in_workspace = derivative.strategy.tuned and derivative.strategy.uses("workspace")
-    routines = _routines_in(made, vectormath)
-    main = emit(made, in_workspace=in_workspace, others={n: v for each in routines for n, v in each.globals.items()})
+    routines, others = _routines_in(made, vectormath)
+    main = emit(made, in_workspace=in_workspace, others=others)
     return recorded(dataclasses.replace(main, routines=routines))
 
 
-def _routines_in(main: ir.Function, vectormath: bool) -> list[Emitted]:
-    """The sources of the functions that a function calls, each once, after those that it calls itself."""
+def _routines_in(main: ir.Function, vectormath: bool) -> tuple[list[Emitted], dict[str, Any]]:
+    """The sources of the functions that a function calls, each once, after those that it calls itself; and all that
+    has a name there."""
     found: dict[Routine, Emitted] = {}
     others: dict[str, Any] = {}
 
@@ -73,7 +74,7 @@ def _routines_in(main: ir.Function, vectormath: bool) -> list[Emitted]:
                 found[routine] = dataclasses.replace(emitted, arg_types=routine.arg_types)
 
     add(main)
-    return list(found.values())
+    return list(found.values()), others
 
 
 def explained(

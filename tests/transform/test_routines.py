@@ -318,6 +318,29 @@ def test_options(options, always):
     np.testing.assert_allclose(gradient(X), adjit.grad(fresh(of_pairs), target="python")(X), rtol=1e-12)
 
 
+WEIGHTS = np.array([0.5, 2.0])
+
+
+def weighted(t):
+    return WEIGHTS[0] * math.sin(t) + WEIGHTS[1] * t * t
+
+
+def of_weights(x):
+    return weighted(x[0]) * weighted(x[1]) + WEIGHTS[0] * x[2]
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_global_arrays_are_those_of_the_first_call_in_all_functions(target, always):
+    weights = WEIGHTS.copy()
+    names = {**globals(), "WEIGHTS": weights}
+    names["weighted"] = types.FunctionType(weighted.__code__, names, "weighted")
+    made = types.FunctionType(of_weights.__code__, names, "of_weights")
+    gradient = adjit.grad(made, target=target)
+    first = gradient(X)
+    weights[:] = 7.0
+    np.testing.assert_array_equal(gradient(X), first)
+
+
 def test_the_cache_keeps_the_functions(tmp_path, monkeypatch):
     for switch in ("ADJIT_VERIFY", "ADJIT_CACHE"):
         monkeypatch.delenv(switch, raising=False)

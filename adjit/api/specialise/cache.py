@@ -207,7 +207,7 @@ class DerivativeCache(Cache):
         key = self._looked_for.pop(tuple(given), None) or self._key(tuple(given))
         if key is None:
             return
-        extensions = third_party_overloads.implementers((*key.callables, *emitted.globals.values()), KNOWN)
+        extensions = third_party_overloads.implementers((*key.callables, *emitted.names.values()), KNOWN)
         versions = {package: third_party_overloads.version(package) for package in extensions}
         reason = _unsure(key, read.functions, emitted) or next(
             (f"{extensions[p]} is compiled by code of {p}" for p, version in versions.items() if version is None), None
@@ -309,7 +309,7 @@ def _unsure(key: Key, read: Collection[FunctionType], emitted: Emitted) -> str |
         home = str(function.__globals__.get("__name__")).partition(".")[0]
         if function not in key.functions and home not in KNOWN:
             return f"{function.__qualname__} is called in a way that the key of the cache does not cover"
-    for value in emitted.globals.values():
+    for value in emitted.names.values():
         if is_dispatcher(value):
             if "<locals>" in value.py_func.__qualname__:
                 # numba's symbols do not tell one closure from another of the same name

@@ -461,41 +461,44 @@ class Specialising:
                 read.memory[id(type_.value)] = type_.value  # which numba compiles in
         self.outside.note(read)
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
-        # global arrays as they are now, on every target
-        names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
         is_plain = isinstance(self, Interpreted)
-        if is_plain:
-            # with it comes what is compiled in the place of numba's own
-            from adjit.runtime.backend.separate_compilation import for_python
-
-            names = {n: for_python(v) for n, v in names.items()}
-        if emitted.routines:
-            names |= self._of_routines(emitted, title, is_plain)
-        function = load(emitted.text, names, emitted.name, title, is_plain=is_plain)
+        function = self._loaded(emitted, title, is_plain, self._of_routines(emitted, title, is_plain))
         if isinstance(self._cache, DerivativeCache):
             self._cache.made(given, emitted, function, title, read)
         return function
 
-    def _of_routines(self, emitted: Emitted, title: str, is_plain: bool) -> dict[str, Any]:
-        """The functions that the emitted one calls, each compiled for itself, by what it names them."""
-        from adjit.runtime.backend.separate_compilation import as_generated
+    @staticmethod
+    def _loaded(emitted: Emitted, title: str, is_plain: bool, of_program: Mapping[str, Any]) -> FunctionType:
+        """The emitted function; `of_program`: the functions that it calls, by name."""
+        from adjit.runtime.backend.separate_compilation import for_python
         from adjit.transform import ir
 
+        def value(known: Any) -> Any:
+            if isinstance(known, ir.Subprogram):
+                return of_program[known.name]
+            if isinstance(known, np.ndarray):
+                # global arrays as they are now, on every target
+                return known.copy()
+            # with it comes what is compiled in the place of numba's own
+            return for_python(known) if is_plain else known
+
+        names = {name: value(known) for name, known in emitted.globals.items()}
+        return load(emitted.text, names, emitted.name, title, is_plain=is_plain)
+
+    def _of_routines(self, emitted: Emitted, title: str, is_plain: bool) -> dict[str, Any]:
+        """The functions that the emitted one calls, each compiled for itself, by name."""
+        from adjit.runtime.backend.separate_compilation import as_generated
+
         found: dict[str, Any] = {}
-
-        def of_program(names: Mapping[str, Any]) -> dict[str, Any]:
-            return {n: found[v.__name__] for n, v in names.items() if isinstance(v, ir.Subprogram)}
-
         for each in emitted.routines:
-            names = {**each.globals, **of_program(each.globals)}
-            made: Any = load(each.text, names, each.name, f"{each.name} of {title}", is_plain=is_plain)
+            made: Any = self._loaded(each, f"{each.name} of {title}", is_plain, found)
             if not is_plain:
                 # loops over prange are of the program's main function
                 made = as_generated(made, self.options.for_numba() | {"parallel": False})
                 # one at a time, and not each in the midst of another one
                 made.compile(each.arg_types)
             found[each.name] = made
-        return of_program(emitted.globals)
+        return found
 
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
         found = tuple(map(specialised, given))

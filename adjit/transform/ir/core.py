@@ -267,9 +267,11 @@ def canonical(callee: Any) -> Any:
 class Subprogram:
     """A callee that is no function of Python's: one of the program, whose text stands above that of its caller."""
 
+    name: str
+
     @property
     def __name__(self) -> str:
-        raise NotImplementedError
+        return self.name
 
 
 @node

@@ -43,10 +43,6 @@ class Routine(Enclosed, ir.Subprogram):
     build: Callable[[], ir.Function]
     derived: dict[tuple[object, ...], Routine] = field(default_factory=dict)
 
-    @property
-    def __name__(self) -> str:
-        return self.name
-
     @functools.cached_property
     def whole(self) -> ir.Function:
         """The IR of the derivative."""
