@@ -15,7 +15,7 @@ import keyword
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
 from typing import Any
@@ -58,15 +58,6 @@ def identifier(name: str) -> str:
     if not cleaned:
         return "value"
     return identifier("_" + cleaned if cleaned[0].isdigit() else cleaned)
-
-
-def numbered(name: str, mark: str = "") -> Iterator[str]:
-    """`name`, then name_2, name_3, ...; `mark` stands before the number."""
-    yield name
-    count = 2
-    while True:
-        yield f"{name}_{mark}{count}"
-        count += 1
 
 
 @dataclass
@@ -114,7 +105,7 @@ def name_groups(classes: Classes, function: ir.Function) -> dict[Group, str]:
             wanted = plain.get(wanted, wanted)
         if is_parallel and group.fixed is None:
             wanted = re.sub(r"_(\d+)$", r"_n\1", wanted)
-        for name in numbered(identifier(wanted), mark):
+        for name in ir.names_like(identifier(wanted), mark):
             if name in (reserved if group.user is None else of_program if group.fixed is None else ()):
                 continue
             bearer = taken.get(name)
@@ -208,7 +199,7 @@ class Globals:
             used = (self._variables, self.found, self._builtins)
             known = next(
                 name
-                for name in numbered(wanted)
+                for name in ir.names_like(wanted)
                 if not any(name in names for names in used) and self._others.get(name, value) is value
             )
             self._names[id(value)] = known

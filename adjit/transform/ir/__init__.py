@@ -98,6 +98,7 @@ from adjit.transform.ir.walking import (
     free_vars,
     is_float,
     name_of,
+    names_like,
     reads,
     regions,
     replaced,

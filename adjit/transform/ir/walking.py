@@ -73,6 +73,15 @@ def name_of(operand: Operand, otherwise: str) -> str:
     return operand.name if isinstance(operand, Var) else otherwise
 
 
+def names_like(name: str, mark: str = "") -> Iterator[str]:
+    """`name`, then name_2, name_3, ...; `mark` stands before the number."""
+    yield name
+    count = 2
+    while True:
+        yield f"{name}_{mark}{count}"
+        count += 1
+
+
 def same(left: Sequence[Any], right: Sequence[Any]) -> bool:
     """Whether both hold the very same objects."""
     return len(left) == len(right) and all(map(operator.is_, left, right))

@@ -161,11 +161,7 @@ def has_routines(derivative: Derivative) -> bool:
 
 
 def _unused(name: str, names: Collection[str]) -> str:
-    count, found = 1, name
-    while found in names:
-        count += 1
-        found = f"{name}_{count}"
-    return found
+    return next(each for each in ir.names_like(name) if each not in names)
 
 
 def _elaborate(arg_types: Sequence[types.Type], build: Build) -> ir.Function:

@@ -169,6 +169,16 @@ def arguments(
     return found
 
 
+def result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
+    """What a function gives, from its yields."""
+    if isinstance(tree, ir.Pair):
+        real, imag = (yields[k] for k in tree)
+        return Complex(real, imag)
+    if isinstance(tree, tuple):
+        return TupleValue(tuple(result_value(t, yields) for t in tree))
+    return Static(None) if tree is None else yields[tree]
+
+
 def intermediate_value(frame: Frame, value: Value, name: Value | None, adjoint: Value | None) -> Value:
     """adjit.intermediate: calls that give what they take, of which each says what becomes of the adjoint."""
     ctx = frame.ctx

@@ -117,6 +117,17 @@ class Context(abc.ABC):
         """The IR of a function defined inside another: `leaves` of what it reads around it are its last arguments."""
 
     @abc.abstractmethod
+    def elaborate_apart(
+        self,
+        source: FunctionSource,
+        names: Sequence[str],
+        arg_types: Sequence[types.Type],
+        variables: Callable[[dict[str, Value]], dict[str, Value]],
+        build_derivative: Callable[[Any, tuple[types.Type, ...]], ir.Function],
+    ) -> ir.Function:
+        """The IR of a function that stays a function; `variables`: from its parameters to what its body sees."""
+
+    @abc.abstractmethod
     def run_local(self, function: LocalFunction, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
         """The result of a function that was defined inside a differentiated one, or of a lambda."""
 

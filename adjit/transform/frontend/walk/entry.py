@@ -36,7 +36,7 @@ from adjit.transform.frontend.library.launches import Launched
 from adjit.transform.frontend.numba.declared_types import of_body, returned, taken, type_of_value
 from adjit.transform.frontend.numba.frozen_names import kept_names
 from adjit.transform.frontend.operations.control import RETURN, VALUE, either_value, flag
-from adjit.transform.frontend.operations.derivatives import Moved, arguments, placed
+from adjit.transform.frontend.operations.derivatives import Moved, arguments, placed, result_value
 from adjit.transform.frontend.operations.generators import Around, generated
 from adjit.transform.frontend.values.arrays import array_of
 from adjit.transform.frontend.values.assumptions import Assumptions, Restart
@@ -54,7 +54,6 @@ from adjit.transform.frontend.walk.exceptions import handed_on
 from adjit.transform.frontend.walk.expressions import evaluate_or_none
 from adjit.transform.frontend.walk.recursion import as_loop
 from adjit.transform.frontend.walk.routines import (
-    ReadApart,
     begin_with_routines,
     called_apart,
     check_apart_effects,
@@ -202,22 +201,20 @@ def _elaborate_local(
     return _in_context(build_derivative, run)
 
 
-def _read_apart(ctx: Context) -> ReadApart:
-    """What reads a function that stays a function, under the assumption that the same ones do."""
+def _elaborate_apart(
+    ctx: Context,
+    source: FunctionSource,
+    names: Sequence[str],
+    arg_types: Sequence[types.Type],
+    variables: Callable[[dict[str, Value]], dict[str, Value]],
+    build_derivative: BuildDerivative,
+) -> ir.Function:
+    """The IR of a function that stays a function, under the assumption that the same ones do."""
 
-    def apart(
-        source: FunctionSource,
-        names: Sequence[str],
-        arg_types: Sequence[types.Type],
-        variables: Callable[[Mapping[str, Value]], dict[str, Value]],
-    ) -> Callable[[Sequence[types.Type], BuildDerivative], ir.Function]:
-        def run(own: Context) -> ir.Function:
-            return _elaborated(own, source, names, arg_types, variables, is_apart=True)
+    def run(own: Context) -> ir.Function:
+        return _elaborated(own, source, names, arg_types, variables, is_apart=True)
 
-        assumed = Assumptions(routines=ctx.assumed.routines)
-        return lambda _, build: _in_context(build, run, ctx.routines, assumed)
-
-    return apart
+    return _in_context(build_derivative, run, ctx.routines, Assumptions(routines=ctx.assumed.routines))
 
 
 @contextlib.contextmanager
@@ -788,7 +785,7 @@ def _inline(
             source = _without_recursion(ctx, own, source, is_local=False, owner=_owner(source, bound))
         ctx.call_places.append(ctx.here())
         if not is_rule:
-            found = called_apart(ctx, source, bound, _read_apart(ctx))
+            found = called_apart(ctx, source, bound)
             if found is not None:
                 ctx.call_places.pop()
                 return found
@@ -900,7 +897,7 @@ def _inline_derivative(ctx: Context, build: BuildDerivative, derivative: Any, ar
     yields = [cloner.operand(y) for y in function.body.yields]
     if has_derivative(derivative):
         ctx.names.derived.append((leaves, yields))
-    return _result_value(function.result, yields)
+    return result_value(function.result, yields)
 
 
 def _refuse_other_orders(
@@ -922,15 +919,6 @@ def without_comments(function: ir.Function) -> ir.Function:
     """A derivative to be differentiated or inlined: its headings belong to its own text."""
     body = ir.rewritten(function.body, lambda op: () if isinstance(op, ir.Comment) else op)
     return dataclasses.replace(function, body=body)
-
-
-def _result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
-    if isinstance(tree, ir.Pair):
-        real, imag = (yields[k] for k in tree)
-        return Complex(real, imag)
-    if isinstance(tree, tuple):
-        return TupleValue(tuple(_result_value(t, yields) for t in tree))
-    return Static(None) if tree is None else yields[tree]
 
 
 def _type_of(ctx: Context, value: Value) -> types.Type:
@@ -982,7 +970,7 @@ def _reads_once(rule: Any) -> tuple[bool, ...]:
 class Walk(Context):
     """A context with the functions that walk statements, expressions and calls."""
 
-    inline, run_local = _inline, _run_local
+    inline, run_local, elaborate_apart = _inline, _run_local, _elaborate_apart
     for_each, collected, comprehension = staticmethod(for_each), staticmethod(collected), staticmethod(comprehension)
     call, attribute = staticmethod(call), staticmethod(attribute)
     either_value, read_items = staticmethod(either_value), staticmethod(read_items)

@@ -20,16 +20,17 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.analysis.effects import has_effect, is_check
+from adjit.transform.frontend.operations.derivatives import result_value
 from adjit.transform.frontend.values.assumptions import Restart
 from adjit.transform.frontend.values.frame import Context
 from adjit.transform.frontend.values.lists import TupleValue
-from adjit.transform.frontend.values.numbers import Complex, is_array, is_number
+from adjit.transform.frontend.values.numbers import Complex, is_number
 from adjit.transform.frontend.values.statics import Static
 from adjit.transform.frontend.values.values import Value, leaves_of, rebuild, structure
 from adjit.transform.source.derivative import Enclosed
 from adjit.transform.source.parameters import by_name
 from adjit.transform.source.parsing import FunctionSource
-from adjit.transform.source.routines import Routine, Routines
+from adjit.transform.source.routines import Build, Routine, Routines
 
 _OURS = "adjit.transform."  # functions and derivatives that the program makes, which know its values
 MOST_WRITTEN_OUT = 1000  # operations of a program that has no routines
@@ -37,12 +38,6 @@ DEEPEST = 6  # functions that are read for each other at a time
 MOST_OF_SINGLE = 100  # operations of a function that is called from one place, in a loop, and is written out there
 OF_FUNCTION = 2  # regions that are open in a function, outside of its loops
 MOST_SHORT = 12  # operations of a function that is written out all the same
-
-# what reads a function apart: its source, the names and types of its parameters, and what its body sees of those
-ReadApart = Callable[
-    [FunctionSource, Sequence[str], Sequence[types.Type], Callable[[Mapping[str, Value]], dict[str, Value]]],
-    Callable[[Sequence[types.Type], Any], ir.Function],
-]
 
 
 def count_call(ctx: Context, function: object) -> None:
@@ -84,9 +79,7 @@ def begin_with_routines(ctx: Context) -> None:
         raise Restart(routines=True)
 
 
-def called_apart(
-    ctx: Context, source: FunctionSource, bound: Mapping[str, Value], read_apart: ReadApart
-) -> Value | None:
+def called_apart(ctx: Context, source: FunctionSource, bound: Mapping[str, Value]) -> Value | None:
     """The result of a call of a routine; None where the function cannot be one."""
     if ctx.routines is None or not ctx.assumed.routines or source.function in ctx.routines.single:
         return None
@@ -99,9 +92,8 @@ def called_apart(
     given: dict[str, Value] = {}
     known: dict[str, Static | ir.Const] = {}
     for name, value in bound.items():
-        if isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Float) and not is_array(value):
-            given[name] = value
-        elif isinstance(value, Static | ir.Const) and not type(value.value).__module__.startswith(_OURS):
+        is_float = isinstance(value, ir.Const) and isinstance(value.type, types.Float)
+        if isinstance(value, Static | ir.Const) and not (is_float or type(value.value).__module__.startswith(_OURS)):
             known[name] = value
         elif _is_of_numbers(value):
             given[name] = value
@@ -113,7 +105,7 @@ def called_apart(
         return None
     key = (source.function, tuple(shapes.items()), tuple(leaf.type for leaf in leaves), _key(known))
     if key not in ctx.routines.known:
-        _read(ctx.routines, key, lambda: _routine(ctx, source, shapes, known, leaves, read_apart))
+        _read(ctx.routines, key, lambda: _routine(ctx, source, shapes, known, leaves))
     routine = ctx.routines.known[key]
     if routine is None:
         return None
@@ -128,7 +120,7 @@ def called_apart(
         results = tuple(ir.Var(ir.name_of(y, source.name), y.type) for y in made.body.yields)
         ctx.builder.emit(ir.Call(callee=routine, args=tuple(leaves), outs=results))
         outs = results
-    return _result(routine.whole.result, outs)
+    return result_value(routine.whole.result, outs)
 
 
 class _Needed(Exception):
@@ -183,7 +175,6 @@ def _routine(
     shapes: Mapping[str, Any],
     known: Mapping[str, Static | ir.Const],
     leaves: Sequence[ir.Operand],
-    read_apart: ReadApart,
 ) -> Routine | None:
     """The routine for such calls; None where the function cannot be one, or nothing says that it can."""
     assert ctx.routines is not None
@@ -193,11 +184,14 @@ def _routine(
         return None
     given = tuple(leaf.type for leaf in leaves)
 
-    def variables(values: Mapping[str, Value]) -> dict[str, Value]:
+    def variables(values: dict[str, Value]) -> dict[str, Value]:
         own = iter([values[name] for name in names])
         return {**known, **{name: rebuild(shape, own) for name, shape in shapes.items()}}  # type: ignore[arg-type]
 
-    enclosed = Enclosed(source.name, by_name(names), by_name(names), read_apart(source, names, given, variables))
+    def elaborate(arg_types: Sequence[types.Type], build: Build) -> ir.Function:
+        return ctx.elaborate_apart(source, names, arg_types, variables, build)
+
+    enclosed = Enclosed(source.name, by_name(names), by_name(names), elaborate)
     derivative = ctx.routines.primal(enclosed)
     try:
         whole = ctx.build_derivative(derivative, given)
@@ -222,11 +216,3 @@ def check_apart_effects(function: ir.Function) -> None:
     effects = (op for op in function.body.inside if has_effect(op) and not (isinstance(op, ir.Raise) or is_check(op)))
     if any(effects) or not all(isinstance(y, ir.Var) for y in function.body.yields):
         raise NotApart
-
-
-def _result(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
-    if isinstance(tree, ir.Pair):
-        return Complex(*(yields[k] for k in tree))
-    if isinstance(tree, tuple):
-        return TupleValue(tuple(_result(part, yields) for part in tree))
-    return yields[tree]
